@@ -8,18 +8,35 @@
 //! | `snapshot.rs` | opens a snapshot, and determines its position in the log |
 //! | `rows.rs` | reads the rows of a table in the snapshot |
 //! | `query.rs` | the query of a table's rows |
+//! | `key.rs` | the order of a table's rows, and the conditions of a part |
 //! | `members.rs` | completes members of ENUM and SET columns |
+//! | `join.rs` | an initial load: chunks of rows, and the log between their snapshots |
+//! | `loader.rs` | opens the chunks one after another |
+//! | `chunk.rs` | reads a chunk in a thread |
+//! | `tables.rs` | the tables of a load |
 //! | `image.rs`, `temporal.rs`, `decimal.rs` | convert rows of the binary protocol to row images |
 //!
 //! <https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_binary_resultset.html>
 
+mod chunk;
 mod decimal;
 mod image;
+mod join;
+mod key;
+mod loader;
 mod members;
 mod query;
 mod rows;
 mod snapshot;
+mod tables;
 mod temporal;
 
+pub use join::load;
+pub use key::LoadKey;
+pub use loader::LoadOptions;
+pub use query::Part;
 pub use rows::{Killer, TableRequest, TableRows};
 pub use snapshot::{Locks, Snapshot};
+
+/// The target of log messages.
+const LOG: &str = "binarrow::load";

@@ -2,12 +2,14 @@
 
 use super::connection_spec::{PyConnectionSpec, seconds};
 use super::interrupts::abandonable;
-use super::place::live_start;
+use super::keywords::word;
+use super::place::{live_start, outside_load};
 use super::position::PyPosition;
 use super::running::LiveSource;
 use crate::cancel::CancelToken;
 use crate::error::{Error, Result};
 use crate::history::{HistoryView, SchemaSnapshot};
+use crate::load::{LoadOptions, Locks};
 use crate::net::{DumpOptions, random_id};
 use crate::position::{Place, Position};
 use crate::source::{LiveOptions, LiveStart, LogOptions, Stop, TableHistory};
@@ -24,6 +26,8 @@ pub(super) struct PyLiveLog {
     dumping: Dumping,
     pub(super) max_latency: Duration,
     range: Option<LogRange>,
+    /// The options of an initial load, and whether one begins. One that is part of the start position continues.
+    load: Option<(LoadOptions, bool)>,
 }
 
 /// The end of a range, and the structures of tables at its start.
@@ -65,12 +69,15 @@ impl Dumping {
 #[pymethods]
 impl PyLiveLog {
     #[staticmethod]
-    #[pyo3(signature = (spec, start, *, ends, server_id, heartbeat, reconnect, max_latency))]
+    #[pyo3(signature = (spec, start, *, loads, locks, chunk_rows, ends, server_id, heartbeat, reconnect, max_latency))]
     #[allow(clippy::too_many_arguments)] // Python's keywords
     fn after(
         py: Python<'_>,
         spec: &PyConnectionSpec,
         start: Place,
+        loads: bool,
+        locks: Option<&str>,
+        chunk_rows: u64,
         ends: bool,
         server_id: Option<u32>,
         heartbeat: f64,
@@ -80,7 +87,18 @@ impl PyLiveLog {
         let dumping = Dumping::try_new(ends, server_id, heartbeat, reconnect)?;
         let max_latency = seconds("max_latency", max_latency)?;
         let start = live_start(start);
-        Ok(Self { spec: spec.clone_ref(py), start, dumping, max_latency, range: None })
+        if chunk_rows == 0 {
+            return Err(Error::config("⟦chunk_rows⟧ must be above 0"));
+        }
+        let load = (LoadOptions { locks: locks_of(locks)?, chunk_rows }, loads);
+        Ok(Self {
+            spec: spec.clone_ref(py),
+            start,
+            dumping,
+            max_latency,
+            range: None,
+            load: Some(load),
+        })
     }
 
     #[staticmethod]
@@ -100,7 +118,7 @@ impl PyLiveLog {
         max_latency: f64,
     ) -> Result<Self> {
         let dumping = Dumping::try_new(true, server_id, heartbeat, reconnect)?;
-        let (start, stop) = (start.0.clone(), stop.0.clone());
+        let (start, stop) = (outside_load(start.0.clone())?, stop.0.clone());
         let is_same = start.server == stop.server && start.version_shift == stop.version_shift;
         if is_same && start.compare(&stop) == Some(Ordering::Greater) {
             return Err(Error::config(format!("the range goes backwards, from {start} to {stop}")));
@@ -115,6 +133,7 @@ impl PyLiveLog {
             dumping,
             max_latency: seconds("max_latency", max_latency)?,
             range: Some(LogRange { stop, history: history.transpose()? }),
+            load: None,
         })
     }
 }
@@ -137,12 +156,13 @@ impl PyLiveLog {
     /// Connects, and finds the end of the log if that is the start. The dump begins with the first request for a batch.
     pub(super) fn connect(&self, py: Python<'_>, stop: &Stop) -> PyResult<LiveSource> {
         let mut start = self.start.clone();
+        let loads = self.load.is_some_and(|(_, begins)| begins);
         // The reader of a range waits for its server.
         let mut server = match self.range {
             Some(_) => None,
             None => Some(self.spec.connect(py)?),
         };
-        if let Some(mut connected) = server.take_if(|_| start == LiveStart::Latest) {
+        if let Some(mut connected) = server.take_if(|_| start == LiveStart::Latest && !loads) {
             (server, start) = abandonable(py, move || {
                 let latest = connected.position()?;
                 Ok((Some(connected), LiveStart::Position(Box::new(latest))))
@@ -167,6 +187,19 @@ impl PyLiveLog {
             cancel: CancelToken::default(),
             counters: Arc::default(),
         };
-        Ok(LiveSource { server, start, options })
+        let load = self.load.and_then(|(load, begins)| match &start {
+            _ if begins => Some((load, None)),
+            LiveStart::Position(start) if start.load.is_some() => Some((load, Some(start.clone()))),
+            _ => None,
+        });
+        Ok(LiveSource { server, start, options, load })
     }
+}
+
+/// The locks of the keyword `locks`.
+pub(super) fn locks_of(locks: Option<&str>) -> Result<Locks> {
+    Ok(match locks.map(|locks| word("locks", locks, &["brief"])).transpose()? {
+        Some(_) => Locks::Brief,
+        None => Locks::None,
+    })
 }

@@ -90,11 +90,21 @@ pub(super) fn file_start(place: Place) -> Result<Start> {
         }
         Place::Position(position) => match position.gtids_alone() {
             Some(gtids) => Start::Gtids(gtids.clone()),
-            None => Start::Position(position),
+            None => Start::Position(Box::new(outside_load(*position)?)),
         },
         Place::Gtids(gtids) => Start::Gtids(gtids),
         Place::Time(time) => Start::Time(time),
     })
+}
+
+/// A position from which the log alone can be read.
+pub(super) fn outside_load(position: Position) -> Result<Position> {
+    match position.load {
+        None => Ok(position),
+        Some(_) => Err(Error::config(format!(
+            "{position} is inside an initial load, so rows are missing that are not in the log: continue with Server.stream(position)"
+        ))),
+    }
 }
 
 /// The end of a read.

@@ -7,7 +7,9 @@ use super::summary::Summary;
 use crate::change::TableFilter;
 use crate::columnar::{Masks, Selection};
 use crate::error::{Error, Result};
+use crate::load::{LoadOptions, load};
 use crate::net::Server;
+use crate::position::Position;
 use crate::reader::{Poll, Progress, ReadOptions, Reader, Waiter};
 use crate::schema::NameCase;
 use crate::source::{InputFile, LiveOptions, LiveStart};
@@ -39,6 +41,8 @@ pub(super) struct LiveSource {
     pub(super) server: Option<Server>,
     pub(super) start: LiveStart,
     pub(super) options: LiveOptions,
+    /// The options of an initial load, and the position at which one continues.
+    pub(super) load: Option<(LoadOptions, Option<Box<Position>>)>,
 }
 
 impl LiveSource {
@@ -57,8 +61,13 @@ impl Source {
         match self {
             Self::Files(files) => Reader::try_new(files, options),
             Self::Live(live) => {
-                let LiveSource { server, start, options: live } = *live;
-                Reader::live(server, start, live, options)
+                let LiveSource { server, start, options: live, load: its_load } = *live;
+                match (server, its_load) {
+                    (Some(server), Some((its_load, position))) => {
+                        load(server, position, live, options, its_load)
+                    }
+                    (server, _) => Reader::live(server, start, live, options),
+                }
             }
         }
     }

@@ -5,6 +5,7 @@ use super::errors::warn;
 use super::history_keyword::HistoryKeyword;
 use super::interrupts::cancellable;
 use super::live_log::Dumping;
+use super::place::outside_load;
 use super::position::PyPosition;
 use super::read_options::skip_events as known_codes;
 use crate::error::{Error, Result};
@@ -96,7 +97,7 @@ fn pass<T: Send + 'static>(
 fn position(place: Place, keyword: &str) -> Result<Position, Error> {
     match place {
         Place::Gtids(gtids) => Ok(Position::after_gtids(gtids)),
-        Place::Position(position) => Ok(*position),
+        Place::Position(position) => outside_load(*position),
         Place::Earliest | Place::Latest | Place::Time(_) => Err(Error::config(format!(
             "{keyword}: a Position, 'file:offset' or a GTID set is needed"
         ))),

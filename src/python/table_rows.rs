@@ -5,13 +5,13 @@ use super::connection_spec::PyConnectionSpec;
 use super::errors::warn;
 use super::input::table_name;
 use super::interrupts::{SIGNAL_CHECK, waited};
-use super::keywords::word;
+use super::live_log::locks_of;
 use super::position::PyPosition;
 use super::read_keywords::ReadKeywords;
 use super::running::zero_dates_warning;
 use crate::cancel::CancelToken;
 use crate::error::{Error, ErrorKind, Result};
-use crate::load::{Killer, Locks, Snapshot, TableRequest, TableRows};
+use crate::load::{Killer, Snapshot, TableRequest, TableRows};
 use crate::net::SocketHandle;
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_pyarrow::ToPyArrow;
@@ -72,12 +72,13 @@ pub(super) fn read_table(
     let (database, name) = table_name(table)?;
     let plan = keywords.plan_options()?;
     let limits = keywords.limits(&plan.types)?;
-    let locks = match locks.map(|locks| word("locks", locks, &["brief"])).transpose()? {
-        Some(_) => Locks::Brief,
-        None => Locks::None,
-    };
+    let locks = locks_of(locks)?;
     let (database, table) = (database.to_owned(), name.to_owned());
-    start_read(py, spec, TableRequest { database, table, condition: r#where, locks, plan, limits })
+    start_read(
+        py,
+        spec,
+        TableRequest { database, table, condition: r#where, part: None, locks, plan, limits },
+    )
 }
 
 /// Connects, opens the snapshot and starts to read the rows.

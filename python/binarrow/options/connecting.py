@@ -253,9 +253,10 @@ OPTIONS = (
         "latest",
         """
         The place at which the stream starts: ``"latest"`` (the end of the log now), ``"earliest"``
-        (the first file that the server has), a :class:`Position`, ``"file:offset"``, a GTID set
-        that was already read, or a datetime: the first transaction committed at or after it. The
-        JSON of a position and a time such as ``"2026-11-22T06:00:00Z"`` may be text too.
+        (the first file that the server has), ``"snapshot"`` (the existing rows of the tables, and
+        then the changes: see below), a :class:`Position`, ``"file:offset"``, a GTID set that was
+        already read, or a datetime: the first transaction committed at or after it. The JSON of a
+        position and a time such as ``"2026-11-22T06:00:00Z"`` may be text too.
         """,
         STREAM,
         flag=Flag(
@@ -346,6 +347,30 @@ OPTIONS = (
         STREAM | {"login"},
         Spark(of="server", default="300"),
         Flag("--reconnect", {"tail": 3600.0}, "SECONDS"),
+    ),
+    Option(
+        "locks",
+        words("brief"),
+        None,
+        """
+        The lock that an initial load may use: ``"brief"`` permits FLUSH TABLES WITH READ LOCK while
+        the snapshot of a chunk is opened.
+
+        Needed only if the server has no position of a snapshot without a lock; an error says so.
+        All writes on the server wait for a moment, once for each chunk. Requires RELOAD.
+        """,
+        STREAM,
+    ),
+    Option(
+        "chunk_rows",
+        COUNT,
+        262_144,
+        """
+        The maximum number of rows that an initial load reads in one snapshot.
+
+        The transaction of a snapshot is open until these rows are read.
+        """,
+        STREAM,
     ),
     Option(
         "max_latency",

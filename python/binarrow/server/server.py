@@ -46,6 +46,8 @@ class Server(Session):
         server_id: int | None = None,
         heartbeat: float = 10.0,
         reconnect: float | None = 3600.0,
+        locks: Literal["brief"] | None = None,
+        chunk_rows: int = 262_144,
         max_latency: float = 0.5,
         include: None = None,
         **keywords: Unpack[ShapingKeywords],
@@ -61,6 +63,8 @@ class Server(Session):
         server_id: int | None = None,
         heartbeat: float = 10.0,
         reconnect: float | None = 3600.0,
+        locks: Literal["brief"] | None = None,
+        chunk_rows: int = 262_144,
         max_latency: float = 0.5,
         include: MarkerKind | Sequence[MarkerKind] | None,
         **keywords: Unpack[ShapingKeywords],
@@ -75,6 +79,8 @@ class Server(Session):
         server_id: int | None = None,
         heartbeat: float = 10.0,
         reconnect: float | None = 3600.0,
+        locks: Literal["brief"] | None = None,
+        chunk_rows: int = 262_144,
         max_latency: float = 0.5,
         include: MarkerKind | Sequence[MarkerKind] | None = None,
         **keywords: Unpack[ShapingKeywords],
@@ -90,7 +96,8 @@ class Server(Session):
 
         Args:
             start: The place at which the stream starts: ``"latest"`` (the end of the log now),
-                ``"earliest"`` (the first file that the server has), a :class:`Position`,
+                ``"earliest"`` (the first file that the server has), ``"snapshot"`` (the existing
+                rows of the tables, and then the changes: see below), a :class:`Position`,
                 ``"file:offset"``, a GTID set that was already read, or a datetime: the first
                 transaction committed at or after it. The JSON of a position and a time such as
                 ``"2026-11-22T06:00:00Z"`` may be text too.
@@ -114,6 +121,15 @@ class Server(Session):
             reconnect: Seconds for which a lost connection is retried.
 
                 After this time, a :class:`ConnectionLostError` is raised. None disables retries.
+            locks: The lock that an initial load may use: ``"brief"`` permits FLUSH TABLES WITH READ
+                LOCK while the snapshot of a chunk is opened.
+
+                Needed only if the server has no position of a snapshot without a lock; an error
+                says so. All writes on the server wait for a moment, once for each chunk. Requires
+                RELOAD.
+            chunk_rows: The maximum number of rows that an initial load reads in one snapshot.
+
+                The transaction of a snapshot is open until these rows are read.
             max_latency: The maximum number of seconds that rows wait for their batch to fill, while
                 more rows arrive.
 
@@ -139,6 +155,7 @@ class Server(Session):
             kind = type(checkpoint).__name__
             raise TypeError(f'checkpoint= is a {kind}: pass FileCheckpoint("position.json")')
         kept = checkpoint.load() if checkpoint is not None else None
+        loads = kept is None and start == "snapshot"
         try:
             ends = isinstance(stop, str) and parse_place(stop) == "latest"
         except ConfigError as error:
@@ -146,7 +163,10 @@ class Server(Session):
             raise
         log = LiveLog.after(
             self._spec,
-            start if kept is None else kept,
+            "latest" if loads else start if kept is None else kept,
+            loads=loads,
+            locks=locks,
+            chunk_rows=chunk_rows,
             ends=ends,
             server_id=server_id,
             heartbeat=heartbeat,

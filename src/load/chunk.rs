@@ -1,0 +1,204 @@
+//! One chunk of an initial load: a thread reads it, while the log before it is read.
+
+use super::rows::TableRows;
+use crate::cancel::CancelToken;
+use crate::columnar::TablePlan;
+use crate::error::{Error, ErrorKind, Result};
+use crate::net::Server;
+use crate::position::{LoadProgress, Position, RowsRead};
+use crate::reader::{ChangeBatch, Output, Progress, Reach, Stats, TableKey, TableStats, Upto};
+use arrow_array::RecordBatch;
+use crossbeam_channel::{Receiver, Sender, bounded};
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+/// A chunk that is being read.
+pub(super) struct Chunk {
+    /// The position of its snapshot.
+    pub(super) position: Position,
+    base: Sender<Arc<Position>>,
+    outputs: Receiver<Result<Output>>,
+    thread: JoinHandle<ChunkEnd>,
+}
+
+/// The end of a chunk.
+pub(super) struct ChunkEnd {
+    /// The connection, if it can be used again.
+    pub(super) server: Option<Server>,
+    /// The progress with all batches that were sent.
+    pub(super) load: LoadProgress,
+    /// The error that ended it early.
+    pub(super) failure: Option<Error>,
+}
+
+/// A batch, and the rows of the table that were read with it.
+struct Read {
+    batch: RecordBatch,
+    read: RowsRead,
+}
+
+impl Chunk {
+    /// Starts to read. `table` is the index of the table in `load`.
+    pub(super) fn start(
+        rows: TableRows,
+        position: Position,
+        mut load: LoadProgress,
+        table: usize,
+        cancel: CancelToken,
+    ) -> Result<Self> {
+        // A load that continues inside of this chunk numbers its rows from the next chunk on.
+        load.chunks += 1;
+        let (base, its_base) = bounded(1);
+        let (output, outputs) = bounded(BATCHES_AHEAD);
+        let reading = Reading { rows, load, table, cancel };
+        let thread = std::thread::Builder::new()
+            .name("binarrow-load".into())
+            .spawn(move || reading.run(&its_base, &output))
+            .map_err(|error| Error::io("cannot start a thread", error))?;
+        Ok(Self { position, base, outputs, thread })
+    }
+
+    /// The log before the chunk was read, up to `base`: its rows can be returned now.
+    pub(super) fn release(self, base: Arc<Position>) -> (Receiver<Result<Output>>, ReleasedChunk) {
+        // If the thread has ended, its error is in its end.
+        drop(self.base.send(base));
+        (self.outputs, ReleasedChunk(self.thread))
+    }
+}
+
+/// A chunk whose rows are being returned.
+pub(super) struct ReleasedChunk(JoinHandle<ChunkEnd>);
+
+impl ReleasedChunk {
+    /// Waits for the end.
+    pub(super) fn end(self) -> Result<ChunkEnd> {
+        self.0.join().map_err(|_| {
+            Error::new(ErrorKind::Internal, "a defect of binarrow in a load; please report it")
+        })
+    }
+}
+
+/// The thread's part.
+struct Reading {
+    rows: TableRows,
+    load: LoadProgress,
+    table: usize,
+    cancel: CancelToken,
+}
+
+impl Reading {
+    fn run(mut self, base: &Receiver<Arc<Position>>, output: &Sender<Result<Output>>) -> ChunkEnd {
+        let failure = self.read(base, output).err();
+        let server = failure.is_none().then(|| self.rows.into_server());
+        ChunkEnd { server, load: self.load, failure }
+    }
+
+    /// Reads until the base is known; then returns batches.
+    fn read(
+        &mut self,
+        base: &Receiver<Arc<Position>>,
+        output: &Sender<Result<Output>>,
+    ) -> Result<()> {
+        let mut early = VecDeque::new();
+        let mut bytes = 0;
+        let mut has_ended = false;
+        let mut failure = None;
+        while base.is_empty() && !has_ended && bytes < MAX_EARLY_BYTES {
+            match self.next() {
+                Ok(Some(read)) => {
+                    bytes += read.batch.get_array_memory_size();
+                    early.push_back(read);
+                }
+                Ok(None) => has_ended = true,
+                Err(error) => (failure, has_ended) = (Some(error), true),
+            }
+        }
+        let mut before = base.recv().map_err(|_| Error::cancelled())?;
+        let mut stats = Stats::default();
+        loop {
+            let read = match early.pop_front() {
+                Some(read) => read,
+                None if has_ended => break,
+                None => match self.next() {
+                    Ok(Some(read)) => read,
+                    Ok(None) => break,
+                    Err(error) => {
+                        failure = Some(error);
+                        break;
+                    }
+                },
+            };
+            let after = self.after(&before, read.read);
+            self.count(&mut stats, &read.batch);
+            let sent = self.output(read.batch, Arc::clone(&before), Arc::clone(&after));
+            output.send(Ok(sent)).map_err(|_| Error::cancelled())?;
+            before = after;
+        }
+        if failure.is_none() {
+            if let Some(end) = self.rows.end_of_changes()? {
+                self.load.consistent_from = Some(end);
+            }
+            before = self.after(&before, self.rows.read());
+        }
+        for (column, count) in self.rows.take_zero_dates() {
+            *stats.zero_dates.entry(column).or_default() += count;
+        }
+        let end = Output::End {
+            position: before,
+            open: None,
+            stats: Box::new(stats),
+            warnings: Vec::new(),
+        };
+        output.send(Ok(end)).map_err(|_| Error::cancelled())?;
+        failure.map_or(Ok(()), Err)
+    }
+
+    fn next(&mut self) -> Result<Option<Read>> {
+        let batch = self.rows.next_batch(&self.cancel)?;
+        Ok(batch.map(|batch| Read { batch, read: self.rows.read() }))
+    }
+
+    /// The position after a batch.
+    fn after(&mut self, before: &Position, read: RowsRead) -> Arc<Position> {
+        if let Some(table) = self.load.tables.get_mut(self.table) {
+            table.read = read;
+        }
+        Arc::new(Position { load: Some(Arc::new(self.load.clone())), ..before.clone() })
+    }
+
+    fn output(&self, batch: RecordBatch, before: Arc<Position>, after: Arc<Position>) -> Output {
+        let plan: &Arc<TablePlan> = self.rows.plan();
+        let key: TableKey = (Arc::clone(&plan.table.database), Arc::clone(&plan.table.table));
+        let batch = ChangeBatch {
+            database: Arc::clone(&key.0),
+            table: Arc::clone(&key.1),
+            batch,
+            plan: Arc::clone(plan),
+            // The reader sets both.
+            before: Progress::at(Arc::clone(&before)),
+            progress: Progress::at(Arc::clone(&before)),
+            committed: None,
+        };
+        let upto = Upto::Place { end: after, tables: Arc::new([key]), count: 1 };
+        Output::Batch(batch, Reach { base: before, gtids: None, upto })
+    }
+
+    fn count(&self, stats: &mut Stats, batch: &RecordBatch) {
+        let plan = self.rows.plan();
+        let rows = batch.num_rows() as u64;
+        stats.rows += rows;
+        stats.loaded_rows += rows;
+        stats.batches += 1;
+        stats.masks_met.extend(plan.masks_met.iter().cloned());
+        let table = (Arc::clone(&plan.table.database), Arc::clone(&plan.table.table));
+        let read = TableStats { inserts: rows, ..TableStats::default() };
+        stats.tables.entry(table).or_default().add(&read);
+    }
+}
+
+/// The maximum number of batches that wait for the reader.
+const BATCHES_AHEAD: usize = 1;
+
+/// The number of bytes after which a chunk waits for the log before it.
+const MAX_EARLY_BYTES: usize = 32 << 20;

@@ -1,0 +1,231 @@
+//! An initial load, joined with the log: chunks of existing rows, each at the position of its snapshot in the log.
+//!
+//! ```text
+//! snapshot 1 ─ chunk 1 ─ log up to snapshot 2 ─ chunk 2 ─ log up to snapshot 3 ─ … ─ last chunk ─ the log from there on
+//! ```
+//!
+//! The log is read up to the position of a snapshot and no further, then the rows of the chunk are returned. So a change is
+//! returned before the chunk that contains it, or after a chunk that does not. The snapshot of a chunk is opened when
+//! the rows of the chunk before were read, so positions never go back.
+//!
+//! If the position of a snapshot is only known to be before it, the changes between the two are in the chunk and are returned
+//! again after it. From [`LoadProgress::consistent_from`] on, no such change is left.
+//!
+//! Rows are in the order of their key, and each batch ends at a key. A load that was interrupted continues after the last key,
+//! with a new snapshot.
+
+use super::chunk::{Chunk, ReleasedChunk};
+use super::loader::{LoadOptions, Loader};
+use crate::cancel::CancelToken;
+use crate::error::Result;
+use crate::net::Server;
+use crate::position::{Position, compare_files};
+use crate::reader::{Output, Part, Parts, ReadOptions, Reader, Stats, adapt};
+use crate::source::{LiveFeed, LiveOptions, LiveStart, LogOptions, Segments};
+use crossbeam_channel::{Receiver, bounded};
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+/// Starts to read the existing rows of a server's tables, and then its log.
+///
+/// # Errors
+/// The threads cannot be started. Errors of the server are those of the reader.
+pub fn load(
+    server: Server,
+    start: Option<Box<Position>>,
+    mut live: LiveOptions,
+    mut options: ReadOptions,
+    load: LoadOptions,
+) -> Result<Reader> {
+    adapt(&mut live, &mut options);
+    let position = start.map(|start| Arc::new(*start));
+    let begin = position.clone();
+    let loader = Loader::new(server, &live, &options, load)?;
+    let join_live = live.clone();
+    let open = move |cut: LogOptions| {
+        let position = begin.clone().unwrap_or_default();
+        let join = Join { live: join_live, cut, loader, position, next: Next::Chunk };
+        Ok((join, begin))
+    };
+    Reader::of_parts(&live, options, position, open)
+}
+
+/// The parts of a load and of the log.
+struct Join {
+    live: LiveOptions,
+    cut: LogOptions,
+    loader: Loader,
+    /// The position that was reached; without a file before the first snapshot.
+    position: Arc<Position>,
+    next: Next,
+}
+
+/// What is read next.
+enum Next {
+    /// The snapshot of the next chunk.
+    Chunk,
+    /// The log up to the snapshot of a chunk.
+    LogBefore(Box<Segments>, Box<Chunk>),
+    /// Nothing before a chunk's thread has ended.
+    AfterChunk(ReleasedChunk),
+    /// The log up to the position at which the rows are consistent.
+    LogUntilConsistent(Box<Segments>),
+    /// The log.
+    Log(Box<Segments>),
+    /// Nothing.
+    End,
+}
+
+impl Parts for Join {
+    fn next_part(&mut self) -> Result<Option<Part>> {
+        loop {
+            let part = match std::mem::replace(&mut self.next, Next::End) {
+                Next::Chunk => self.open_chunk()?,
+                Next::LogBefore(mut log, chunk) => match log.next_part()? {
+                    None => {
+                        self.position = Arc::new(log.position().clone());
+                        Some(self.release(*chunk))
+                    }
+                    part => {
+                        self.next = Next::LogBefore(log, chunk);
+                        part
+                    }
+                },
+                Next::AfterChunk(chunk) => {
+                    self.end_chunk(chunk)?;
+                    None
+                }
+                Next::LogUntilConsistent(mut log) => match log.next_part()? {
+                    None => {
+                        self.position = Arc::new(log.position().clone());
+                        Some(self.complete()?)
+                    }
+                    part => {
+                        self.next = Next::LogUntilConsistent(log);
+                        part
+                    }
+                },
+                Next::Log(mut log) => match log.next_part()? {
+                    None => return Ok(None),
+                    part => {
+                        self.next = Next::Log(log);
+                        part
+                    }
+                },
+                Next::End => return Ok(None),
+            };
+            if part.is_some() {
+                return Ok(part);
+            }
+        }
+    }
+
+    fn recycle(&mut self, buffer: Vec<u8>) {
+        match &mut self.next {
+            Next::LogBefore(log, _) | Next::LogUntilConsistent(log) | Next::Log(log) => {
+                log.recycle(buffer);
+            }
+            Next::Chunk | Next::AfterChunk(_) | Next::End => {}
+        }
+    }
+
+    fn cancel_with(&mut self, cancel: &CancelToken) {
+        self.live.cancel = cancel.clone();
+    }
+}
+
+impl Join {
+    /// Opens the snapshot of the next chunk. Without one, the load is complete.
+    fn open_chunk(&mut self) -> Result<Option<Part>> {
+        let Some(chunk) = self.loader.next_chunk(&mut self.position)? else {
+            return self.after_last_chunk();
+        };
+        // The tables were listed, or one of them is gone.
+        match self.is_before(&chunk.position.file, chunk.position.offset) {
+            false => Ok(Some(self.release(chunk))),
+            true => {
+                let log = self.log(Some(chunk.position.clone()))?;
+                self.next = Next::LogBefore(log, Box::new(chunk));
+                Ok(None)
+            }
+        }
+    }
+
+    fn release(&mut self, chunk: Chunk) -> Part {
+        let (outputs, released) = chunk.release(Arc::clone(&self.position));
+        self.next = Next::AfterChunk(released);
+        Part::Decoded(outputs)
+    }
+
+    fn end_chunk(&mut self, chunk: ReleasedChunk) -> Result<()> {
+        let end = chunk.end()?;
+        self.position = Arc::new(Position {
+            load: Some(Arc::new(end.load)),
+            ..Position::clone(&self.position)
+        });
+        self.loader.take_back(end.server, end.failure)?;
+        self.next = Next::Chunk;
+        Ok(())
+    }
+
+    fn after_last_chunk(&mut self) -> Result<Option<Part>> {
+        let load = self.position.load.clone();
+        let consistent = load.as_ref().and_then(|load| load.consistent_from.clone());
+        match consistent.filter(|(file, offset)| self.is_before(file, *offset)) {
+            Some((file, offset)) => {
+                let goal = Position {
+                    file,
+                    offset,
+                    gtid_set: None,
+                    load: None,
+                    ..Position::clone(&self.position)
+                };
+                self.next = Next::LogUntilConsistent(self.log(Some(goal))?);
+                Ok(None)
+            }
+            None => self.complete().map(Some),
+        }
+    }
+
+    /// The load is complete: positions are those of the log only.
+    fn complete(&mut self) -> Result<Part> {
+        self.loader.log_end(self.position.load.as_deref());
+        self.position = Arc::new(Position { load: None, ..Position::clone(&self.position) });
+        self.next = Next::Log(self.log(None)?);
+        Ok(Part::Decoded(one(Output::End {
+            position: Arc::clone(&self.position),
+            open: None,
+            stats: Box::new(Stats::default()),
+            warnings: Vec::new(),
+        })))
+    }
+
+    /// True if the position that was reached is before a place.
+    fn is_before(&self, file: &str, offset: u64) -> bool {
+        compare_files(&self.position.file, file)
+            .is_some_and(|files| files.then(self.position.offset.cmp(&offset)) == Ordering::Less)
+    }
+
+    /// The log from the position that was reached, up to a goal if there is one.
+    fn log(&self, goal: Option<Position>) -> Result<Box<Segments>> {
+        let goal = goal.map(Box::new);
+        let mut live = LiveOptions { goal: goal.clone(), ..self.live.clone() };
+        live.connector = self.loader.connector();
+        live.dump.ends |= goal.is_some();
+        let start = LiveStart::Position(Box::new(Position::clone(&self.position)));
+        let (feed, begin) = LiveFeed::start(None, &start, live)?;
+        self.loader.check_server(begin.position.server.as_deref())?;
+        let cut = LogOptions { goal, ..self.cut.clone() };
+        let mut log = Segments::live(Box::new(feed), begin, cut)?;
+        log.cancel_with(&self.live.cancel);
+        Ok(Box::new(log))
+    }
+}
+
+/// A channel with one output.
+fn one(output: Output) -> Receiver<Result<Output>> {
+    let (sender, receiver) = bounded(1);
+    // There is room for it.
+    drop(sender.send(Ok(output)));
+    receiver
+}

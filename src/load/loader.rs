@@ -1,0 +1,309 @@
+//! Opens the chunks of an initial load, one after another.
+
+use super::LOG;
+use super::chunk::Chunk;
+use super::query::Part;
+use super::rows::{TableRequest, TableRows};
+use super::snapshot::{Locks, Snapshot};
+use super::tables::selected;
+use crate::change::TableFilter;
+use crate::columnar::PlanOptions;
+use crate::ddl::TableName;
+use crate::error::{Error, ErrorKind, Result};
+use crate::net::{Endpoint, Server};
+use crate::position::{LoadProgress, Position, RowsRead, TableLoad};
+use crate::reader::{BatchLimits, ReadOptions};
+use crate::schema::{RowKey, full_name};
+use crate::source::{Connecting, Connector, LiveOptions};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The options of an initial load.
+#[derive(Debug, Clone, Copy)]
+pub struct LoadOptions {
+    /// The locks that may be used to open snapshots.
+    pub locks: Locks,
+    /// The maximum number of rows of a chunk.
+    pub chunk_rows: u64,
+}
+
+/// Opens the chunks of a load.
+pub(super) struct Loader {
+    options: LoadOptions,
+    tables: TableFilter,
+    plan: PlanOptions,
+    limits: BatchLimits,
+    connector: Connector,
+    connecting: Connecting,
+    live: LiveOptions,
+    /// The connection, between two chunks.
+    server: Option<Server>,
+    /// The server's identity: rows and log are those of one server.
+    id: String,
+}
+
+impl Loader {
+    pub(super) fn new(
+        mut server: Server,
+        live: &LiveOptions,
+        options: &ReadOptions,
+        load: LoadOptions,
+    ) -> Result<Self> {
+        let endpoint = server.connection().options().endpoint.clone();
+        let connector = only(&live.connector, endpoint);
+        let live = LiveOptions { connector: Arc::clone(&connector), ..live.clone() };
+        let connecting = Connecting::new(&live);
+        connecting.watch(server.connection().handle()?);
+        Ok(Self {
+            options: load,
+            tables: options.decode.tables.clone(),
+            plan: options.decode.plan.clone(),
+            limits: options.decode.limits,
+            connector,
+            connecting,
+            live,
+            id: server.identity().id.clone(),
+            server: Some(server),
+        })
+    }
+
+    /// The connections to the server of the load.
+    pub(super) fn connector(&self) -> Connector {
+        Arc::clone(&self.connector)
+    }
+
+    /// Checks that the log is that of the server of the rows.
+    pub(super) fn check_server(&self, id: Option<&str>) -> Result<()> {
+        match id {
+            Some(id) if id != self.id => Err(Error::new(
+                ErrorKind::ServerIdentity,
+                format!(
+                    "the initial load reads the server {}, and the server {id} answers: a load continues only on its server",
+                    self.id
+                ),
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// Opens the next chunk; `None` after the last one. Moves `position` where this changes the load.
+    pub(super) fn next_chunk(&mut self, position: &mut Arc<Position>) -> Result<Option<Chunk>> {
+        let mut changes = 0;
+        loop {
+            let error = match self.try_chunk(position) {
+                Ok(chunk) => {
+                    self.connecting.works();
+                    return Ok(chunk);
+                }
+                Err(error) => error,
+            };
+            let is_changed = error.server_code().is_some_and(|code| CHANGED.contains(&code));
+            if is_changed && changes < MAX_CHANGES {
+                changes += 1;
+                log::info!(target: LOG, "a statement changed a table while its rows were requested: requesting them again");
+                self.connecting.sleep(PAUSE)?;
+            } else if self.connecting.may_retry(&error) {
+                self.connecting.wait_out(error)?;
+            } else {
+                return Err(error);
+            }
+        }
+    }
+
+    fn try_chunk(&mut self, position: &mut Arc<Position>) -> Result<Option<Chunk>> {
+        let mut server = self.connect()?;
+        let load = match &position.load {
+            Some(load) => Arc::clone(load),
+            None => {
+                *position = Arc::new(self.begin(&mut server)?);
+                position.load.clone().unwrap_or_default()
+            }
+        };
+        let Some((index, table)) = load.next() else {
+            self.server = Some(server);
+            return Ok(None);
+        };
+        self.check_server(position.server.as_deref())?;
+        let name = TableName { database: table.database.clone(), table: table.table.clone() };
+        let after = match &table.read {
+            RowsRead::UpTo(key) => Some(key.clone()),
+            RowsRead::Nothing | RowsRead::Some | RowsRead::All => None,
+        };
+        let request = TableRequest {
+            database: name.database.clone(),
+            table: name.table.clone(),
+            condition: None,
+            part: Some(Part {
+                after,
+                limit: self.options.chunk_rows,
+                number: load.chunks,
+                reached: Some(Position::clone(position)),
+            }),
+            locks: self.options.locks,
+            plan: self.plan.clone(),
+            limits: self.limits,
+        };
+        let rows = match TableRows::open(server, &request) {
+            Ok(rows) => rows,
+            Err(error) if self.is_gone(&name, &error)? => {
+                *position = Arc::new(self.without(&name, index, position)?);
+                return self.try_chunk(position);
+            }
+            Err(error) => return Err(error),
+        };
+        if table.read == RowsRead::Nothing {
+            log::info!(target: LOG, "loading {name}");
+        }
+        if rows.has_restarted() {
+            log::warn!(target: LOG, "the key of {name} was changed during its load: its rows are loaded again from the first");
+        }
+        check_key(&rows, &table.read)?;
+        let snapshot = rows.snapshot().map(|snapshot| snapshot.position.clone());
+        let snapshot = Position { load: None, ..snapshot.unwrap_or_default() };
+        let load = LoadProgress::clone(&load);
+        Chunk::start(rows, snapshot, load, index, self.live.cancel.clone()).map(Some)
+    }
+
+    /// The position at which the load begins, and its tables. A table that is created later is completely in the log.
+    fn begin(&self, server: &mut Server) -> Result<Position> {
+        let mut tables = selected(server, &self.tables)?;
+        for _ in 0..MAX_CHANGES {
+            let snapshot = Snapshot::open(server, self.options.locks)?;
+            server.connection().query("ROLLBACK")?;
+            let now = selected(server, &self.tables)?;
+            if now != tables {
+                tables = now;
+                continue;
+            }
+            if tables.is_empty() {
+                return Err(Error::config(
+                    "no table of the server is selected for the initial load: check ⟦tables⟧, and that the user has SELECT on them",
+                ));
+            }
+            let tables = tables.into_iter().map(|name| TableLoad::new(name.database, name.table));
+            let load = LoadProgress { tables: tables.collect(), ..LoadProgress::default() };
+            log::info!(target: LOG, "the load of {} tables begins at {}", load.tables.len(), snapshot.position);
+            return Ok(Position { load: Some(Arc::new(load)), ..snapshot.position });
+        }
+        Err(Error::new(
+            ErrorKind::Server,
+            "tables are created or dropped all the time: try again at a quieter time",
+        ))
+    }
+
+    /// True if the error is that the table does not exist any more.
+    fn is_gone(&mut self, name: &TableName, error: &Error) -> Result<bool> {
+        if !matches!(error.kind(), ErrorKind::Schema | ErrorKind::Server) {
+            return Ok(false);
+        }
+        let mut server = self.connect()?;
+        let is_there = selected(&mut server, &self.tables)?.contains(name);
+        self.server = Some(server);
+        Ok(!is_there)
+    }
+
+    /// The position without a table that was dropped or renamed. It may have another name now, so tables that the load does not
+    /// contain are loaded too.
+    fn without(&mut self, name: &TableName, index: usize, position: &Position) -> Result<Position> {
+        let mut load = position.load.as_deref().cloned().unwrap_or_default();
+        if let Some(table) = load.tables.get_mut(index) {
+            table.read = RowsRead::All;
+        }
+        let mut server = self.connect()?;
+        let mut new = selected(&mut server, &self.tables)?;
+        self.server = Some(server);
+        new.retain(|now| {
+            !load
+                .tables
+                .iter()
+                .any(|known| known.database == now.database && known.table == now.table)
+        });
+        let names: Vec<_> = new.iter().map(ToString::to_string).collect();
+        log::warn!(
+            target: LOG,
+            "{name} was dropped or renamed during the load{}",
+            match names.is_empty() {
+                true => String::new(),
+                false => format!("; loading tables that are new since the load began: {}", names.join(", ")),
+            }
+        );
+        load.tables.extend(new.into_iter().map(|name| TableLoad::new(name.database, name.table)));
+        Ok(Position { load: Some(Arc::new(load)), ..position.clone() })
+    }
+
+    /// Takes the connection of a chunk back, or decides about its error.
+    pub(super) fn take_back(
+        &mut self,
+        server: Option<Server>,
+        failure: Option<Error>,
+    ) -> Result<()> {
+        self.server = server;
+        match failure {
+            None => Ok(()),
+            Some(error) if error.server_code().is_some_and(|code| CHANGED.contains(&code)) => {
+                log::info!(target: LOG, "a statement changed a table while its rows were read: reading the rest again");
+                self.connecting.sleep(PAUSE)
+            }
+            Some(error) => self.connecting.wait_out(error),
+        }
+    }
+
+    /// Reports the end of the load.
+    pub(super) fn log_end(&self, load: Option<&LoadProgress>) {
+        let Some(load) = load else { return };
+        log::info!(target: LOG, "all rows of {} tables are loaded, in {} chunks", load.tables.len(), load.chunks);
+    }
+
+    /// The connection of the chunk before, or a new one.
+    fn connect(&mut self) -> Result<Server> {
+        match self.server.take() {
+            Some(server) => Ok(server),
+            None => {
+                let server = self.connecting.open()?;
+                self.check_server(Some(&server.identity().id))?;
+                Ok(server)
+            }
+        }
+    }
+}
+
+/// Checks that rows without a key are returned once, and that no change is returned in addition to them.
+fn check_key(rows: &TableRows, read: &RowsRead) -> Result<()> {
+    let table = &rows.plan().table;
+    if table.row_key() != RowKey::WholeRow {
+        return Ok(());
+    }
+    let name = full_name(&table.database, &table.table);
+    if *read == RowsRead::Some {
+        return Err(Error::config(format!(
+            "the load of {name} was interrupted, and without a key it cannot continue: delete the rows of the table from the target, \
+             and start the load again"
+        )));
+    }
+    match rows.snapshot().is_some_and(|snapshot| snapshot.is_exact) {
+        true => Ok(()),
+        false => Err(Error::config(format!(
+            "{name} has no key, and the position of its rows in the log is not exact, so changes would be returned twice: use \
+             ⟦locks=brief⟧, or exclude the table"
+        ))),
+    }
+}
+
+/// The connections to one server.
+fn only(connector: &Connector, endpoint: Endpoint) -> Connector {
+    let connector = Arc::clone(connector);
+    Arc::new(move || {
+        let mut candidates = connector()?;
+        candidates.retain(|options| options.endpoint == endpoint);
+        Ok(candidates)
+    })
+}
+
+/// Errors of a query whose table a statement such as ALTER TABLE changed: an unknown column, another definition than that of the
+/// snapshot, a deadlock or a wait because of the statement.
+const CHANGED: [u16; 4] = [1054, 1205, 1213, 1412];
+
+/// The number of times that something is tried again because of such statements.
+const MAX_CHANGES: u32 = 100;
+
+const PAUSE: Duration = Duration::from_millis(100);

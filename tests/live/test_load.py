@@ -1,0 +1,154 @@
+"""`Server.stream("snapshot")`: existing rows, joined with the changes that are made while they are read."""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+import binarrow
+from support import live
+from support.servers.servers import Server
+from support.workloads import loads
+
+FLAVORS = ("mysql", "mysql-5.7", "mariadb-11.8")
+RESTARTS = int(os.environ.get("BINARROW_LOAD_RESTARTS", "5"))
+
+Row = tuple[Any, ...]
+Key = tuple[str, Row]
+
+
+@dataclass
+class Mirrors:
+    """Two consumers: one applies rows as they arrive, one keeps the latest row of each key."""
+
+    in_order: dict[Key, Row] = field(default_factory=dict)
+    latest: dict[Key, tuple[tuple[int, int], Row | None]] = field(default_factory=dict)
+
+    def apply(self, batch: binarrow.ChangeBatch) -> None:
+        names = loads.key_columns(batch.table)
+        for row in batch.to_pyarrow().to_pylist():
+            kind, order = row["_change_type"], (row["_commit_version"], row["_change_ordinal"])
+            values = tuple(value for name, value in row.items() if not name.startswith("_"))
+            key = (batch.table, tuple(row[name] for name in names))
+            is_gone = kind in ("delete", "update_preimage")
+            if is_gone:
+                self.in_order.pop(key, None)
+            else:
+                self.in_order[key] = values
+            if key not in self.latest or order >= self.latest[key][0]:
+                self.latest[key] = (order, None if is_gone else values)
+
+    def assert_are(self, rows: dict[Key, Row]) -> None:
+        assert self.in_order == rows
+        assert {key: row for key, (_, row) in self.latest.items() if row is not None} == rows
+
+
+def selected(source: binarrow.Server) -> dict[Key, Row]:
+    found = {}
+    for table in loads.TABLES:
+        names = loads.key_columns(table)
+        for row in source.read_table(f"live.{table}", envelope=[]).read_all().to_pylist():
+            found[table, tuple(row[name] for name in names)] = tuple(row.values())
+    return found
+
+
+@pytest.fixture(scope="module", params=FLAVORS)
+def server(request: pytest.FixtureRequest) -> Iterator[Server]:
+    with live.server(request.param) as started:
+        started.execute("GRANT SELECT, RELOAD, PROCESS ON *.* TO live@'%'")
+        if request.param == "mysql":
+            started.execute("GRANT BACKUP_ADMIN ON *.* TO live@'%'")
+        yield started
+
+
+@pytest.fixture
+def source(server: Server) -> Iterator[binarrow.Server]:
+    loads.fill(server)
+    with live.reach(server) as connected:
+        yield connected
+
+
+def options(server: Server, source: binarrow.Server) -> dict[str, Any]:
+    tables = [f"live.{table}" for table in loads.TABLES]
+    # The log of 5.7 has no names of columns.
+    named = {"schemas": source.schemas(tables=tables)} if server.flavor == "mysql-5.7" else {}
+    return {"tables": tables, **named}
+
+
+def test_rows_and_changes_are_the_table(server: Server, source: binarrow.Server) -> None:
+    read, mirrors = options(server, source), Mirrors()
+    with (
+        loads.writers(server),
+        source.stream("snapshot", chunk_rows=300, **read) as changes,
+    ):
+        for batch in changes:
+            mirrors.apply(batch)
+            if batch.position.loading is None:
+                break
+        stats, position = changes.stats(), changes.position
+    assert stats["loaded_rows"] > 0
+    assert position is not None
+    with source.stream(position, stop="end", **read) as changes:
+        for batch in changes:
+            mirrors.apply(batch)
+    mirrors.assert_are(selected(source))
+
+
+def test_a_load_continues_after_a_restart(server: Server, source: binarrow.Server) -> None:
+    """After each restart nothing is missing, and no row is stale."""
+    read, mirrors = options(server, source), Mirrors()
+    draw = random.Random(1)
+    place: binarrow.Position | str = "snapshot"
+    with loads.writers(server):
+        for _ in range(RESTARTS):
+            with source.stream(place, chunk_rows=200, batch_rows=90, **read) as changes:
+                for _ in range(draw.randrange(1, 60)):
+                    batch = next(changes)
+                    mirrors.apply(batch)
+                    place = batch.position
+            # As a checkpoint stores it.
+            assert isinstance(place, binarrow.Position)
+            place = binarrow.Position.from_json(place.to_json())
+    assert isinstance(place, binarrow.Position)
+    assert place.loading is not None
+    with source.stream(place, stop="end", chunk_rows=500, **read) as changes:
+        for batch in changes:
+            mirrors.apply(batch)
+        assert changes.position is not None
+        assert changes.position.loading is None
+    mirrors.assert_are(selected(source))
+
+
+def test_an_idle_server(server: Server, source: binarrow.Server) -> None:
+    """The load ends although no event arrives."""
+    mirrors, read = Mirrors(), options(server, source)
+    with source.stream("snapshot", **read) as changes:
+        while changes.position is None or changes.position.loading is not None:
+            batch = changes.poll(live.WAIT)
+            if batch is not None:
+                assert isinstance(batch, binarrow.ChangeBatch)
+                mirrors.apply(batch)
+        assert changes.stats()["loaded_rows"] == len(mirrors.in_order)
+    mirrors.assert_are(selected(source))
+
+
+def test_positions_inside_a_load(server: Server, source: binarrow.Server) -> None:
+    read = options(server, source)
+    with source.stream("snapshot", chunk_rows=100, **read) as changes:
+        position = next(changes).position
+    assert position.loading == tuple(sorted(read["tables"]))
+    assert "initial load" in repr(position)
+    text = position.to_json()
+    assert '"load"' in text
+    assert "2d" not in repr(position)
+    with pytest.raises(binarrow.ConfigError, match="inside an initial load"):
+        source.range(position, source.position())
+    with pytest.raises(binarrow.ConfigError, match="inside an initial load"):
+        binarrow.read_binlog("binlog.000001", start=position)
+    with pytest.raises(binarrow.ConfigError, match="no table"):
+        next(source.stream("snapshot", tables="live.nothing"))
