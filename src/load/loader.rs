@@ -270,7 +270,7 @@ impl Loader {
 /// Checks that rows without a key are returned once, and that no change is returned in addition to them.
 fn check_key(rows: &TableRows, read: &RowsRead) -> Result<()> {
     let table = &rows.plan().table;
-    if table.row_key() != RowKey::AllColumns {
+    if table.row_key() != RowKey::FullRow {
         return Ok(());
     }
     let name = full_name(&table.database, &table.table);
