@@ -130,7 +130,7 @@ def test_examples_of_existing_rows(server: Server, tmp_path: Path) -> None:
 
 def test_from_nothing_to_a_table_in_duckdb(server: Server, tmp_path: Path) -> None:
     """By copy and paste: the statements that prepare the server, the password's file, and the program, run twice."""
-    run("console", example("console", "password"), tmp_path)
+    run("sh", example("sh", "password"), tmp_path)
     for changes in ([], [*ORDERS, *ORDERS]):
         server.execute(*changes)
         run("python", at(server, example("python", "duckdb")), tmp_path)

@@ -40,7 +40,7 @@ def test_from_nothing_to_a_mirror(
     """The server's options are its defaults; the host is all that is replaced in the examples."""
     with Server.start("mysql", test_options=False) as server:
         server.execute(*statements("mysql"), *statements("shop"), *statements("grant"))
-        run("console", example("console", "password"), tmp_path)
+        run("sh", example("sh", "password"), tmp_path)
         program = example("python", "spark").replace("db.example", f"127.0.0.1:{server.port}")
         (tmp_path / "mirror.py").write_text(program)
         errors = tmp_path / "errors"
