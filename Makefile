@@ -168,6 +168,24 @@ fuzz-corpus: need-cargo ## Create the committed corpora again: from themselves, 
 wheel: .venv/.wheel ## Build the release wheel into dist/
 	@ls -sh dist/*.whl
 
+# The files of a release. zig compiles the C code and links for all platforms: it has the headers of an old glibc, of musl and of
+# aarch64. rustup installs Rust's standard library for them.
+WHEELS := x86_64-unknown-linux-gnu:manylinux_2_17 aarch64-unknown-linux-gnu:manylinux_2_17 \
+  x86_64-unknown-linux-musl:musllinux_1_2 aarch64-unknown-linux-musl:musllinux_1_2
+
+.PHONY: wheels
+wheels: .venv/.release-tools | need-cargo ## Build and check the wheels of all platforms, and the source distribution, into dist/
+	rustup target add $(foreach wheel,$(WHEELS),$(firstword $(subst :, ,$(wheel))))
+	rm -rf dist .venv/.wheel
+	$(BIN)/maturin sdist --out dist
+	for wheel in $(WHEELS); do \
+	  PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/maturin build --quiet --release --zig --target $${wheel%:*} --compatibility $${wheel#*:} \
+	    --compression-level 9 --out dist; \
+	done
+	$(BIN)/abi3audit --strict --report dist/*.whl
+	for wheel in dist/*.whl; do $(BIN)/auditwheel show $$wheel; done
+	@ls -sh dist
+
 .PHONY: servers
 servers: ## Install the MySQL and MariaDB servers that the tests start
 	@tests/support/servers/lab install $(SERVERS)
@@ -226,6 +244,10 @@ need-java:
 	$(BIN)/maturin build --quiet --release --compression-level 9 --out dist
 	@[[ -z $$(find dist -name '*.whl' -size +$(WHEEL_LIMIT)c) ]] || { \
 	  echo "binarrow: the wheel is larger than $(WHEEL_LIMIT) bytes" >&2; exit 1; }
+	@touch $@
+
+.venv/.release-tools: .venv/.python pyproject.toml
+	$(BIN)/pip install --quiet --group release
 	@touch $@
 
 .venv/.docs: .venv/.python pyproject.toml
