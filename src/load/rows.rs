@@ -15,7 +15,7 @@ use crate::net::{ConnectOptions, Server};
 use crate::position::{KeyValues, RowsRead, file_number};
 use crate::protocol::BinaryRow;
 use crate::reader::BatchLimits;
-use crate::schema::{ColumnType, NameCase, TableSchema};
+use crate::schema::{ColumnType, NameCase, TableSchema, quoted_name};
 use crate::source::commit_version;
 use crate::wire::Bitmap;
 use arrow_array::RecordBatch;
@@ -141,6 +141,7 @@ impl TableRows {
         if let Some(snapshot) = snapshot.as_mut().filter(|_| !kind.has_snapshots) {
             snapshot.is_exact = false;
         }
+        hold(&mut server, &database, &name)?;
         let now = TableNow::ask(&mut server, &database, &name)?;
         let mut table = loaded_schema(now.schema);
         let mut plan = TablePlan::of_table(table.clone(), now.is_mariadb, &request.plan)?;
@@ -381,6 +382,20 @@ fn prepare_session(server: &mut Server) -> Result<()> {
     Ok(())
 }
 
+/// Reads no row of the table in the open transaction: until it ends, statements that change the structure of the table wait.
+///
+/// <https://dev.mysql.com/doc/refman/en/metadata-locking.html>
+fn hold(server: &mut Server, database: &str, table: &str) -> Result<()> {
+    let name = format!("{}.{}", quoted_name(database), quoted_name(table));
+    match server.connection().query(&format!("SELECT 1 FROM {name} LIMIT 0")) {
+        // The query for its structure fails for the same reason, with an error that names the remedy.
+        Err(error) if error.server_code().is_some_and(|code| NOT_READABLE.contains(&code)) => {
+            Ok(())
+        }
+        answer => answer.map(drop).map_err(explain),
+    }
+}
+
 /// An error if a mask matches no column: values that it should hide would be returned.
 fn check_masks(plan: &TablePlan, options: &PlanOptions) -> Result<()> {
     let met = plan.masks_met.iter().cloned().collect();
@@ -392,6 +407,9 @@ fn check_masks(plan: &TablePlan, options: &PlanOptions) -> Result<()> {
         ))),
     }
 }
+
+/// The database or the table does not exist, or the account may not read it.
+const NOT_READABLE: [u16; 3] = [1049, 1142, 1146];
 
 const NO_SUCH_CONNECTION: u16 = 1094;
 const UNKNOWN_VARIABLE: u16 = 1193;
