@@ -1,0 +1,197 @@
+"""Statements that change tables while `Server.stream("snapshot")` loads them, and tables without a key."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing, suppress
+from typing import Any
+
+import pymysql
+import pytest
+
+import binarrow
+from support import live
+from support.servers.servers import Server, Session
+
+ROWS = 1000
+Rows = dict[tuple[str, int], dict[str, Any]]
+
+
+@pytest.fixture(scope="module", params=["mysql", "mariadb-11.8"])
+def server(request: pytest.FixtureRequest) -> Iterator[Server]:
+    with live.server(request.param) as started:
+        started.execute("GRANT SELECT, RELOAD, PROCESS ON *.* TO live@'%'")
+        if request.param == "mysql":
+            started.execute("GRANT BACKUP_ADMIN ON *.* TO live@'%'")
+        yield started
+
+
+@pytest.fixture
+def source(server: Server) -> Iterator[binarrow.Server]:
+    server.execute("DROP DATABASE live", "CREATE DATABASE live")
+    for table in ("a", "b"):
+        values = ", ".join(f"({n}, {n})" for n in range(ROWS))
+        server.execute(
+            f"CREATE TABLE live.{table} (id INT PRIMARY KEY, v INT)",
+            f"INSERT INTO live.{table} VALUES {values}",
+        )
+    with live.reach(server) as connected:
+        yield connected
+
+
+def apply(rows: Rows, item: object) -> None:
+    if isinstance(item, binarrow.Truncate):
+        for key in [key for key in rows if key[0] == item.table]:
+            del rows[key]
+    if not isinstance(item, binarrow.ChangeBatch):
+        return
+    for row in item.to_pyarrow().to_pylist():
+        kind = row["_change_type"]
+        values = {name: value for name, value in row.items() if not name.startswith("_")}
+        if kind in ("delete", "update_preimage"):
+            rows.pop((item.table, row["id"]), None)
+        else:
+            rows[item.table, row["id"]] = values
+
+
+def load_while(
+    server: Server,
+    source: binarrow.Server,
+    *statements: str,
+    after: int = 2,
+    tables: str = "live.*",
+) -> Rows:
+    """Runs statements after a few chunks of the first table, and returns the rows at the end."""
+    rows: Rows = {}
+    with source.stream(
+        "snapshot", stop="end", tables=tables, chunk_rows=100, include="truncate"
+    ) as changes:
+        for number, item in enumerate(changes):
+            apply(rows, item)
+            if number == after:
+                with closing(Session(server)) as session:
+                    session.execute(*statements)
+        stopped = changes.position
+    # The stream ends at the end of the log when its last part began.
+    assert stopped is not None
+    with source.stream(stopped, stop="end", tables=tables, include="truncate") as changes:
+        for item in changes:
+            apply(rows, item)
+    return rows
+
+
+def table_of(source: binarrow.Server, table: str) -> Rows:
+    read = source.read_table(f"live.{table}", envelope=[]).read_all().to_pylist()
+    return {(table, row["id"]): row for row in read}
+
+
+def of_table(rows: Rows, table: str) -> Rows:
+    return {key: row for key, row in rows.items() if key[0] == table}
+
+
+def test_a_column_is_added(server: Server, source: binarrow.Server) -> None:
+    rows = load_while(
+        server,
+        source,
+        "ALTER TABLE live.a ADD COLUMN w INT NOT NULL DEFAULT 7",
+        "INSERT INTO live.a VALUES (5000, 1, 2)",
+        "UPDATE live.a SET v = -v WHERE id % 3 = 0",
+    )
+    wanted = table_of(source, "a")
+    for key, row in of_table(rows, "a").items():
+        # A row that was read before the statement, and not changed since, has no such column.
+        assert row in (wanted[key], {"id": key[1], "v": wanted[key]["v"]}), key
+    assert len(of_table(rows, "a")) == len(wanted)
+    assert of_table(rows, "b") == table_of(source, "b")
+
+
+def test_the_key_is_changed(server: Server, source: binarrow.Server) -> None:
+    rows = load_while(
+        server,
+        source,
+        "ALTER TABLE live.a MODIFY id BIGINT NOT NULL",
+        "DELETE FROM live.a WHERE id % 5 = 0",
+    )
+    assert of_table(rows, "a") == table_of(source, "a")
+
+
+def test_truncate_and_another_table_of_the_name(server: Server, source: binarrow.Server) -> None:
+    rows = load_while(
+        server, source, "TRUNCATE live.a", "INSERT INTO live.a VALUES (3, 4), (900, 901)"
+    )
+    assert of_table(rows, "a") == table_of(source, "a") != {}
+
+
+def test_a_table_is_dropped(server: Server, source: binarrow.Server) -> None:
+    rows = load_while(server, source, "DROP TABLE live.a")
+    assert of_table(rows, "b") == table_of(source, "b")
+
+
+def test_a_table_is_renamed(server: Server, source: binarrow.Server) -> None:
+    """The rest of its rows is loaded under the new name, and so are the others."""
+    rows = load_while(
+        server, source, "RENAME TABLE live.a TO live.z", "INSERT INTO live.z VALUES (-1, 0)"
+    )
+    assert of_table(rows, "z") == table_of(source, "z")
+    assert of_table(rows, "b") == table_of(source, "b")
+
+
+def test_a_table_is_created(server: Server, source: binarrow.Server) -> None:
+    rows = load_while(
+        server,
+        source,
+        "CREATE TABLE live.c (id INT PRIMARY KEY, v INT)",
+        "INSERT INTO live.c VALUES (1, 2), (3, 4)",
+    )
+    assert of_table(rows, "c") == table_of(source, "c") != {}
+
+
+def test_rows_without_a_key_are_returned_once(server: Server, source: binarrow.Server) -> None:
+    server.execute(
+        "CREATE TABLE live.k (id INT, v INT)",
+        "INSERT INTO live.k VALUES (1, 1), (1, 1), (2, 2)",
+        "INSERT INTO live.k SELECT id, v FROM live.a",
+    )
+    seen: Counter[tuple[int, int]] = Counter()
+    with source.stream("snapshot", stop="end", tables="live.k", batch_rows=100) as changes:
+        for number, batch in enumerate(changes):
+            for row in batch.to_pyarrow().to_pylist():
+                sign = -1 if row["_change_type"] in ("delete", "update_preimage") else 1
+                seen[row["id"], row["v"]] += sign
+            if number == 0:
+                server.execute(
+                    "INSERT INTO live.k VALUES (1, 1)", "DELETE FROM live.k WHERE id = 7"
+                )
+                unfinished = batch.position
+    wanted = Counter((int(row[0]), int(row[1])) for row in server.query("SELECT id, v FROM live.k"))
+    assert +seen == wanted
+    with (
+        pytest.raises(binarrow.ConfigError, match="without a key it cannot continue"),
+        source.stream(unfinished, tables="live.k") as changes,
+    ):
+        next(changes)
+
+
+def test_a_connection_is_killed(server: Server, source: binarrow.Server) -> None:
+    """Once in a chunk and once in the log between two chunks, the connection is lost: nothing else is."""
+    rows: Rows = {}
+    killed = 0
+    with source.stream("snapshot", stop="end", tables="live.*", chunk_rows=100) as changes:
+        for number, item in enumerate(changes):
+            apply(rows, item)
+            if number % 3 == 0:
+                server.execute(f"UPDATE live.b SET v = v + 1 WHERE id % 7 = {number % 7}")
+                own = "SELECT ID FROM information_schema.PROCESSLIST WHERE USER = 'live'"
+                for (connection,) in server.query(own):
+                    # It may have ended meanwhile.
+                    with suppress(pymysql.OperationalError):
+                        server.execute(f"KILL {connection}")
+                        killed += 1
+        stopped = changes.position
+    assert killed > 2
+    assert stopped is not None
+    with live.reach(server) as again, again.stream(stopped, stop="end", tables="live.*") as changes:
+        for item in changes:
+            apply(rows, item)
+        assert rows == {**table_of(again, "a"), **table_of(again, "b")}
