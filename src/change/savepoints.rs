@@ -114,18 +114,21 @@ mod tests {
     #[test]
     fn up_to_the_limit() {
         let mut savepoints = Savepoints::default();
-        let name = |number: usize| number.to_le_bytes()[..4].to_vec();
-        for number in 0..MAX_SAVEPOINTS {
-            savepoints.set(name(number), number as u64).unwrap();
-        }
+        savepoints.set(b"first".into(), 7).unwrap();
+        // Millions of names would take most of the time of all unit tests.
+        let others = 2..MAX_SAVEPOINTS as u64;
+        savepoints.set = others.end - 1;
+        savepoints.in_order.extend(others.map(|order| (order, (Vec::new(), order))));
+        savepoints.set(b"last".into(), 8).unwrap();
+        assert_eq!(savepoints.in_order.len(), MAX_SAVEPOINTS);
         // The same name again does not count.
-        savepoints.set(name(7), 1).unwrap();
-        let error = savepoints.set(name(MAX_SAVEPOINTS), 1).unwrap_err();
+        savepoints.set(b"last".into(), 9).unwrap();
+        let error = savepoints.set(b"one more".into(), 10).unwrap_err();
         assert_eq!(
             error.to_string(),
             "savepoints in one transaction is 4194305, the limit is 4194304"
         );
-        assert_eq!(savepoints.roll_back(&name(0)), Some(0));
-        assert_eq!(savepoints.order_of.len(), 1);
+        assert_eq!(savepoints.roll_back(b"first"), Some(7));
+        assert_eq!((savepoints.in_order.len(), savepoints.order_of.len()), (1, 1));
     }
 }
