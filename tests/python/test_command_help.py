@@ -7,11 +7,13 @@ import re
 import shutil
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 import typer.main
+from typer.testing import CliRunner
 
 import binarrow
 from binarrow.cli import app
@@ -53,8 +55,8 @@ def call(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str
 @pytest.mark.parametrize("width", [80, 120])
 @pytest.mark.parametrize("names", commands(), ids=" ".join)
 def test_help_shows_complete_names(names, width):
-    shown = call(*names, "--help", COLUMNS=str(width))
-    assert (shown.returncode, shown.stderr) == (0, "")
+    shown = CliRunner().invoke(app, [*names, "--help"], env={"COLUMNS": str(width)})
+    assert (shown.exit_code, shown.stderr) == (0, "")
     lines = shown.stdout.splitlines()
     examples = {line for line in lines if line.strip().startswith(("binarrow ", "mysqldump "))}
     examples |= {line for line in lines if "binarrow inspect - |" in line}
@@ -128,28 +130,37 @@ def test_other_errors_are_one_line(shop, tmp_path):
 # ---- completion
 
 
-def complete(*words: str, folder: Path | None = None) -> list[str]:
-    """The completions that bash shows for the last word."""
-    *before, last = words
-    typed = " ".join(f"'{word}'" for word in ("binarrow", *before, last))
-    script = f"""
-        eval "$(binarrow --show-completion)"
-        complete -p binarrow | grep -q -- '-o default' || exit 3
-        COMP_WORDS=({typed}) COMP_CWORD={len(words)}
-        _binarrow_completion binarrow
-        printf '%s\\n' "${{COMPREPLY[@]}}"
-    """
+def in_bash(script: str, **environment: str) -> str:
+    """The output of a script. A command finds the shell by its process."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    # The shell is found by its process.
     ran = subprocess.run(
         ["bash", "--norc", "-c", script],
         capture_output=True,
         text=True,
         check=True,
-        cwd=folder,
-        env=os.environ | {"PATH": path},
+        env=os.environ | {"PATH": path} | environment,
     )
-    return ran.stdout.split()
+    return ran.stdout
+
+
+@cache
+def completion() -> str:
+    """The script that a user's shell evaluates."""
+    return in_bash("binarrow --show-completion; true")
+
+
+def complete(*words: str) -> list[str]:
+    """The completions that bash shows for the last word."""
+    *before, last = words
+    typed = " ".join(f"'{word}'" for word in ("binarrow", *before, last))
+    script = f"""
+        {completion()}
+        complete -p binarrow | grep -q -- '-o default' || exit 3
+        COMP_WORDS=({typed}) COMP_CWORD={len(words)}
+        _binarrow_completion binarrow
+        printf '%s\\n' "${{COMPREPLY[@]}}"
+    """
+    return in_bash(script).split()
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="the completion of bash")
@@ -175,15 +186,8 @@ def test_completion_in_bash(words, found):
 
 
 def test_completion_is_installed(tmp_path):
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    ran = subprocess.run(
-        ["bash", "--norc", "-c", "binarrow --install-completion; true"],
-        capture_output=True,
-        text=True,
-        check=True,
-        env=os.environ | {"PATH": path, "HOME": str(tmp_path)},
-    )
-    assert "bash completion installed in" in ran.stdout
+    shown = in_bash("binarrow --install-completion; true", HOME=str(tmp_path))
+    assert "bash completion installed in" in shown
     script = (tmp_path / ".bash_completions" / "binarrow.sh").read_text()
     assert "complete -o default -F _binarrow_completion binarrow" in script
     assert "binarrow.sh" in (tmp_path / ".bashrc").read_text()
