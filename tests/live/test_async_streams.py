@@ -5,9 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import random
-import signal
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -140,22 +137,13 @@ def test_ctrl_c(started: Server, tmp_path: Path) -> None:
     """The wait ends at once, and the position of what was done is saved."""
     path = tmp_path / "pos.json"
     keywords = {**live.USER, "host": "127.0.0.1", "port": started.port}
-    process = subprocess.Popen(
-        [sys.executable, "-c", PROGRAM, json.dumps(keywords), str(path)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
+    done = live.interrupted(
+        PROGRAM,
+        json.dumps(keywords),
+        str(path),
+        change=lambda: live.insert(started, 1),
+        within=1.5,
     )
-    assert process.stdout is not None
-    assert process.stdout.readline() == "started\n"
-    live.insert(started, 1)
-    done = process.stdout.readline().strip()
-    time.sleep(0.3)
-    process.send_signal(signal.SIGINT)
-    begin = time.monotonic()
-    _, errors = process.communicate(timeout=10)
-    assert time.monotonic() - begin < 1.5
-    assert "KeyboardInterrupt" in errors
     assert str(FileCheckpoint(path).load()) == done
 
 
@@ -163,9 +151,7 @@ def test_a_lost_server_and_a_position_of_another_one(started: Server, tmp_path: 
     checkpoint = FileCheckpoint(tmp_path / "pos.json")
 
     async def read(connection: Any) -> None:
-        position = json.loads(connection.position().to_json())
-        position |= {"server": "00000000-0000-0000-0000-000000000000", "gtid_set": None}
-        checkpoint.save(binarrow.Position.from_json(json.dumps(position)))
+        checkpoint.save(live.of_another_server(connection.position()))
         with pytest.raises(binarrow.ServerIdentityError) as caught:
             async with connection.stream(checkpoint=checkpoint) as stream:
                 await anext(stream)

@@ -16,6 +16,7 @@ import pytest
 
 import binarrow
 from binarrow import FileCheckpoint
+from support import live
 from support.logged import database
 from support.servers.servers import Server
 
@@ -34,7 +35,7 @@ server = binarrow.connect(
 checkpoint = binarrow.FileCheckpoint(checkpoint, interval=0.03)
 with server.stream("latest", checkpoint=checkpoint, tables=["kept.t", "kept.mark"], batch_rows=20) as changes:
     changes.start()
-    os.write(file, b"begun\\n")
+    os.write(file, b"started\\n")
     for change in changes:
         if change.table == "mark":
             os.write(file, b"end\\n")
@@ -194,9 +195,7 @@ def test_it_moves_on_where_no_row_comes(kept: Server, tmp_path: Path) -> None:
 def test_a_checkpoint_of_another_server(kept: Server, tmp_path: Path) -> None:
     checkpoint = FileCheckpoint(tmp_path / "pos.json")
     with reach(kept) as connection:
-        position = json.loads(connection.position().to_json())
-        position |= {"server": "00000000-0000-0000-0000-000000000000", "gtid_set": None}
-        checkpoint.save(binarrow.Position.from_json(json.dumps(position)))
+        checkpoint.save(live.of_another_server(connection.position()))
         with pytest.raises(binarrow.ServerIdentityError) as caught:
             next(connection.stream("earliest", checkpoint=checkpoint, stop="end"))
         assert any("pos.json" in note for note in caught.value.__notes__)
@@ -216,27 +215,18 @@ server = binarrow.connect(
 checkpoint = binarrow.FileCheckpoint(sys.argv[2], interval=3600)
 with server.stream("latest", checkpoint=checkpoint, tables="kept.t") as changes:
     changes.start()
-    print("begun", flush=True)
+    print("started", flush=True)
     for change in changes:
         print(change.position, flush=True)
 """
     path = tmp_path / "pos.json"
-    process = subprocess.Popen(
-        [sys.executable, "-c", program, str(kept.port), str(path)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
+    done = live.interrupted(
+        program,
+        str(kept.port),
+        str(path),
+        change=lambda: kept.execute("INSERT INTO kept.t VALUES (1, '')"),
+        within=1.0,
     )
-    assert process.stdout is not None
-    assert process.stdout.readline() == "begun\n"
-    kept.execute("INSERT INTO kept.t VALUES (1, '')")
-    done = process.stdout.readline().strip()
-    time.sleep(0.2)
-    process.send_signal(signal.SIGINT)
-    begin = time.monotonic()
-    _, errors = process.communicate(timeout=10)
-    assert time.monotonic() - begin < 1.0
-    assert "KeyboardInterrupt" in errors
     assert str(FileCheckpoint(path).load()) == done
 
 

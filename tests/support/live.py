@@ -10,7 +10,10 @@ import atexit
 import functools
 import itertools
 import shutil
+import signal
 import struct
+import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -134,6 +137,35 @@ def mark(started: Server) -> None:
 def insert(started: Server, *numbers: int) -> None:
     """Rows of `SMALL`, a transaction each."""
     started.execute(*(f"INSERT INTO live.t VALUES ({number}, 'x')" for number in numbers))
+
+
+def interrupted(program: str, *arguments: str, change: Callable[[], None], within: float) -> str:
+    """Interrupts a program while it waits: it has printed `started`, and the position of one change.
+
+    Returns this position. The program must end within a number of seconds.
+    """
+    process = subprocess.Popen(
+        [sys.executable, "-c", program, *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "started\n"
+    change()
+    position = process.stdout.readline().strip()
+    time.sleep(0.3)
+    process.send_signal(signal.SIGINT)
+    begin = time.monotonic()
+    _, errors = process.communicate(timeout=10)
+    assert time.monotonic() - begin < within
+    assert "KeyboardInterrupt" in errors
+    return position
+
+
+def of_another_server(position: binarrow.Position) -> binarrow.Position:
+    """The position, as if it were read from another server, without GTIDs."""
+    return position.replace(server="00000000-0000-0000-0000-000000000000", gtid_set=None)
 
 
 def until(happened: Callable[[], Any], seconds: float = WAIT) -> Any:
