@@ -4,6 +4,7 @@ mod checkpoints;
 mod coverage;
 mod followers;
 mod schemas;
+mod shared_store;
 
 use crate::ddl::{DdlSession, SqlServer};
 use crate::history::{Baseline, Catalog, LoggedDdl};
