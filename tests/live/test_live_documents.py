@@ -123,6 +123,7 @@ def test_examples_of_existing_rows(server: Server, tmp_path: Path) -> None:
         "GRANT SELECT ON shop.* TO repl", "INSERT INTO shop.orders (status) VALUES ('new')"
     )
     [[count]] = server.query("SELECT COUNT(*) FROM shop.orders")
+    assert len(examples("python", "rows")) > 1
     for code in examples("python", "rows"):
         assert run("python", at(server, code), tmp_path).startswith(f"{count} rows")
     server.execute("REVOKE SELECT ON shop.* FROM repl")
