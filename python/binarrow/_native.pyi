@@ -525,8 +525,8 @@ class BinlogReader(Generic[_T_co]):
 
         ``bytes_read``, ``bytes_total`` (None if unknown), ``transactions`` (those with returned changes),
         ``rows_events``, ``changes`` (an update is one), ``rows`` (of the batches: an update is two, or one if the
-        layout is nested and the key does not change), ``batches``, ``dropped_rows_events``, ``statements_skipped``,
-        ``zero_dates`` (by column), ``unlogged_changes`` (by parent table: rows events that may have changed rows of other
+        layout is nested and the key does not change), ``loaded_rows`` (those of an initial load among them), ``batches``,
+        ``dropped_rows_events``, ``statements_skipped``, ``zero_dates`` (by column), ``unlogged_changes`` (by parent table: rows events that may have changed rows of other
         tables by foreign keys), ``first_commit`` and ``last_commit`` (datetime or None), ``largest_transactions`` (those with
         returned changes, a list of ``{"file", "offset", "bytes", "committed"}``, the largest first, at most ten),
         ``seconds``, and ``tables``: a dict of ``database.table`` to ``{"inserts", "updates", "deletes", "bytes"}``: changes,
@@ -1737,14 +1737,14 @@ class LiveLog:
         spec: ConnectionSpec,
         start: Position | str | datetime,
         *,
-        loads: bool,
-        locks: str | None,
-        chunk_rows: int,
         ends: bool,
         server_id: int | None,
         heartbeat: float,
         reconnect: float | None,
         max_latency: float,
+        loads: bool = False,
+        locks: str | None = None,
+        chunk_rows: int = 262_144,
     ) -> LiveLog:
         """Returns the log of the servers from ``start``; see :meth:`binarrow.Server.stream`."""
     @staticmethod

@@ -60,7 +60,7 @@ struct Join {
     next: Next,
 }
 
-/// What is read next.
+/// The input that is read next.
 enum Next {
     /// The snapshot of the next chunk.
     Chunk,
@@ -140,7 +140,6 @@ impl Join {
         let Some(chunk) = self.loader.next_chunk(&mut self.position)? else {
             return self.after_last_chunk();
         };
-        // The tables were listed, or one of them is gone.
         match self.is_before(&chunk.position.file, chunk.position.offset) {
             false => Ok(Some(self.release(chunk))),
             true => {

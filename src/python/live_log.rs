@@ -69,20 +69,22 @@ impl Dumping {
 #[pymethods]
 impl PyLiveLog {
     #[staticmethod]
-    #[pyo3(signature = (spec, start, *, loads, locks, chunk_rows, ends, server_id, heartbeat, reconnect, max_latency))]
+    #[pyo3(signature = (
+        spec, start, *, ends, server_id, heartbeat, reconnect, max_latency, loads = false, locks = None, chunk_rows = 262_144,
+    ))]
     #[allow(clippy::too_many_arguments)] // Python's keywords
     fn after(
         py: Python<'_>,
         spec: &PyConnectionSpec,
         start: Place,
-        loads: bool,
-        locks: Option<&str>,
-        chunk_rows: u64,
         ends: bool,
         server_id: Option<u32>,
         heartbeat: f64,
         reconnect: Option<f64>,
         max_latency: f64,
+        loads: bool,
+        locks: Option<&str>,
+        chunk_rows: u64,
     ) -> Result<Self> {
         let dumping = Dumping::try_new(ends, server_id, heartbeat, reconnect)?;
         let max_latency = seconds("max_latency", max_latency)?;

@@ -1,4 +1,4 @@
-//! What a reader decodes, in log order: segments of the log, and rows that are decoded elsewhere.
+//! The parts of an input in log order: segments of the log, and rows that are decoded elsewhere.
 
 use super::segment_decoder::Output;
 use crate::cancel::CancelToken;

@@ -96,7 +96,7 @@ def command(
         login.connect(url) as server,
     ):
         stream = server.stream(
-            where(start) or start,
+            start if start == "snapshot" else where(start) or start,
             stop=where(stop),
             checkpoint=FileCheckpoint(checkpoint) if checkpoint is not None else None,
             server_id=server_id,

@@ -253,10 +253,10 @@ OPTIONS = (
         "latest",
         """
         The place at which the stream starts: ``"latest"`` (the end of the log now), ``"earliest"``
-        (the first file that the server has), ``"snapshot"`` (the existing rows of the tables, and
-        then the changes: see below), a :class:`Position`, ``"file:offset"``, a GTID set that was
-        already read, or a datetime: the first transaction committed at or after it. The JSON of a
-        position and a time such as ``"2026-11-22T06:00:00Z"`` may be text too.
+        (the first file that the server has), ``"snapshot"`` (the existing rows, then the changes),
+        a :class:`Position`, ``"file:offset"``, a GTID set that was already read, or a datetime: the
+        first transaction committed at or after it. The JSON of a position and a time such as
+        ``"2026-11-22T06:00:00Z"`` may be text.
         """,
         STREAM,
         flag=Flag(
@@ -264,6 +264,7 @@ OPTIONS = (
             {"tail": "latest"},
             "WHERE",
             "latest (the end of the log now), earliest (the first file that the server has),"
+            " snapshot (the existing rows, then the changes),"
             " FILE:OFFSET, a GTID set that was already read, or a time such as 2026-11-21T09:00.",
         ),
     ),

@@ -94,13 +94,19 @@ class Server(Session):
                 for change in changes:
                     store(change.database, change.table, change.to_pyarrow())
 
+        With ``start="snapshot"`` the stream returns the existing rows of the tables first, as
+        inserts, in chunks. Each chunk is read in a consistent snapshot and returned at the position
+        of that snapshot in the log: after all changes that it contains, before all later ones. The
+        position of each batch contains the progress of the load: a stream that starts there
+        continues after the last row. :attr:`Position.loading` is None when the load is complete.
+        Requires SELECT on the tables, and what :meth:`read_table` requires.
+
         Args:
             start: The place at which the stream starts: ``"latest"`` (the end of the log now),
                 ``"earliest"`` (the first file that the server has), ``"snapshot"`` (the existing
-                rows of the tables, and then the changes: see below), a :class:`Position`,
-                ``"file:offset"``, a GTID set that was already read, or a datetime: the first
-                transaction committed at or after it. The JSON of a position and a time such as
-                ``"2026-11-22T06:00:00Z"`` may be text too.
+                rows, then the changes), a :class:`Position`, ``"file:offset"``, a GTID set that was
+                already read, or a datetime: the first transaction committed at or after it. The
+                JSON of a position and a time such as ``"2026-11-22T06:00:00Z"`` may be text.
             stop: The place at which the stream ends: ``"end"`` (the end of the log now), or a place
                 in one of the forms of ``start``. With a GTID set, the stream ends before the first
                 transaction that is not in it.
