@@ -73,7 +73,7 @@ impl<'a> GtidEvent<'a> {
     /// The GTID; `None` if anonymous.
     pub fn gtid(&self) -> Option<Gtid> {
         let gno = u64::try_from(self.gno).ok().filter(|gno| *gno > 0)?;
-        Some(Gtid { tsid: Tsid { uuid: self.uuid, tag: self.tag.to_owned() }, gno })
+        Some(Gtid { tsid: Tsid::new(self.uuid, self.tag), gno })
     }
 
     /// Returns an error if the number is not one that servers assign.

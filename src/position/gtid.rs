@@ -14,14 +14,19 @@ use crate::wire::{Reader, Result, from_hex, to_hex};
 pub struct Tsid {
     /// The server's UUID.
     pub uuid: [u8; 16],
-    /// The tag, in lower case; empty for none.
-    pub tag: String,
+    /// The tag, in lower case; `None`, never an empty text, if there is none: two of them are then compared without a call.
+    pub tag: Option<Box<str>>,
 }
 
 impl Tsid {
+    /// The TSID with a tag, which may be empty.
+    pub fn new(uuid: [u8; 16], tag: &str) -> Self {
+        Self { uuid, tag: (!tag.is_empty()).then(|| tag.into()) }
+    }
+
     /// The TSID without a tag.
     pub const fn untagged(uuid: [u8; 16]) -> Self {
-        Self { uuid, tag: String::new() }
+        Self { uuid, tag: None }
     }
 }
 
@@ -29,7 +34,10 @@ impl Tsid {
 impl fmt::Display for Tsid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write_uuid(f, &self.uuid)?;
-        if self.tag.is_empty() { Ok(()) } else { write!(f, ":{}", self.tag) }
+        match &self.tag {
+            Some(tag) => write!(f, ":{tag}"),
+            None => Ok(()),
+        }
     }
 }
 

@@ -127,7 +127,7 @@ impl GtidSet {
             if intervals.is_empty() {
                 continue;
             }
-            match set.sources.entry(Tsid { uuid, tag: tag.to_owned() }) {
+            match set.sources.entry(Tsid::new(uuid, tag)) {
                 Entry::Vacant(entry) => {
                     entry.insert(intervals);
                 }
@@ -142,14 +142,15 @@ impl GtidSet {
 
     /// Appends the binary form: version 0, or version 1 if there is a tag. Servers before 8.3 do not know version 1.
     pub fn encode(&self, out: &mut Vec<u8>) {
-        let tagged = self.sources.keys().any(|tsid| !tsid.tag.is_empty());
+        let tagged = self.sources.keys().any(|tsid| tsid.tag.is_some());
         let count = self.sources.len() as u64;
         out.extend(if tagged { 1 << 56 | count << 8 | 1 } else { count }.to_le_bytes());
         for (tsid, intervals) in &self.sources {
             out.extend(tsid.uuid);
             if tagged {
-                encode_varint(out, tsid.tag.len() as u64);
-                out.extend(tsid.tag.bytes());
+                let tag = tsid.tag.as_deref().unwrap_or_default();
+                encode_varint(out, tag.len() as u64);
+                out.extend(tag.bytes());
             }
             out.extend((intervals.len() as u64).to_le_bytes());
             for interval in intervals {
@@ -170,8 +171,8 @@ impl fmt::Display for GtidSet {
                 write_uuid(f, &tsid.uuid)?;
                 last = Some(&tsid.uuid);
             }
-            if !tsid.tag.is_empty() {
-                write!(f, ":{}", tsid.tag)?;
+            if let Some(tag) = &tsid.tag {
+                write!(f, ":{tag}")?;
             }
             for interval in intervals {
                 match interval.end - 1 {
@@ -219,10 +220,10 @@ impl GtidSet {
                 needs_interval = false;
             } else {
                 let tag = item.to_ascii_lowercase();
-                if needs_interval && !tsid.tag.is_empty() || !is_tag(tag.as_bytes()) {
+                if needs_interval && tsid.tag.is_some() || !is_tag(tag.as_bytes()) {
                     return None;
                 }
-                tsid.tag = tag;
+                tsid.tag = Some(tag.into());
                 needs_interval = true;
             }
         }
@@ -292,7 +293,7 @@ mod tests {
     fn tags_keep_apart() {
         let both = set(&format!("{A}:1-5:tag_a:1"));
         assert!(both.contains(&Tsid::untagged(parse_uuid(A).unwrap()), 5));
-        let tagged = Tsid { uuid: parse_uuid(A).unwrap(), tag: "tag_a".into() };
+        let tagged = Tsid::new(parse_uuid(A).unwrap(), "tag_a");
         assert!(both.contains(&tagged, 1) && !both.contains(&tagged, 2));
         assert_eq!(both.len(), 6);
         assert_eq!(
@@ -360,10 +361,7 @@ mod tests {
     type Model = BTreeSet<(Tsid, u64)>;
 
     fn tsid() -> impl Strategy<Value = Tsid> {
-        (0u8..2, 0usize..3).prop_map(|(uuid, tag)| Tsid {
-            uuid: [uuid; 16],
-            tag: ["", "a", "b_1"][tag].to_owned(),
-        })
+        (0u8..2, 0usize..3).prop_map(|(uuid, tag)| Tsid::new([uuid; 16], ["", "a", "b_1"][tag]))
     }
 
     fn model() -> impl Strategy<Value = Model> {
