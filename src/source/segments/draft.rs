@@ -108,10 +108,17 @@ impl Draft {
         self.waiting_since = None;
     }
 
+    /// Takes its spans. The next segment probably has about as many: room for them is cheaper than a list that grows.
+    pub(super) fn take_spans(&mut self) -> Vec<Span> {
+        let room = Vec::with_capacity(self.spans.len() + self.spans.len() / 8);
+        std::mem::replace(&mut self.spans, room)
+    }
+
     /// The GTIDs of the transactions that start before an offset, if the log has GTIDs.
     pub(super) fn take_gtids(&mut self, end: u64, position: &Position) -> Option<Arc<GtidPlaces>> {
         let count = self.gtids.partition_point(|(start, _)| *start < end);
-        let rest = self.gtids.split_off(count);
+        let mut rest = self.gtids.split_off(count);
+        rest.reserve(count + count / 8);
         let gtids = std::mem::replace(&mut self.gtids, rest);
         position.gtid_set.is_some().then(|| Arc::new(gtids))
     }

@@ -315,7 +315,7 @@ impl Segments {
         let draft = &mut self.draft;
         draft.end_wait();
         draft.count_bytes_to(upto);
-        let mut spans = std::mem::take(&mut draft.spans);
+        let mut spans = draft.take_spans();
         for span in &mut spans {
             span.bytes = span.bytes.start - from as usize..span.bytes.end - from as usize;
         }
