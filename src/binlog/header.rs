@@ -58,8 +58,7 @@ impl EventHeader {
     #[inline]
     pub fn decode(bytes: &[u8]) -> Result<Self> {
         // One check of the length, instead of one for each field.
-        let head: [u8; Self::LEN] = Reader::new(bytes).array("event header")?;
-        let mut reader = Reader::new(&head);
+        let mut reader = Reader::new(bytes).sub(Self::LEN, "event header")?;
         let header = Self {
             timestamp: reader.u32("event timestamp")?,
             event_type: EventType(reader.u8("event type")?),

@@ -4,7 +4,7 @@
 //! event. It ends with Xid, `COMMIT`, `ROLLBACK`, XA_prepare, a Transaction_payload or a single statement. A group without an
 //! opening event ends with its statement.
 
-use super::savepoints::Savepoints;
+use super::savepoints::{Savepoints, Undone, kept};
 use super::transaction_event::{LoggedGtid, TransactionEvent};
 use crate::binlog::{FragmentOrder, QueryKind};
 use crate::error::{DecodeError, Error};
@@ -50,11 +50,11 @@ pub enum TransactionEnd {
     /// Its rows were rolled back.
     RolledBack,
     /// Its rows wait for the XA COMMIT or XA ROLLBACK of this XA transaction.
-    Prepared(Xid),
+    Prepared(Box<Xid>),
     /// The prepared XA transaction is committed.
-    XaCommitted(Xid),
+    XaCommitted(Box<Xid>),
     /// The prepared XA transaction is rolled back.
-    XaRolledBack(Xid),
+    XaRolledBack(Box<Xid>),
 }
 
 /// The effect of an event on the open group.
@@ -84,12 +84,13 @@ pub struct EventGroup {
     /// True if it contains a Transaction_payload event.
     pub has_payload: bool,
     /// The XA transaction that begins in it.
-    pub xa: Option<Xid>,
+    pub xa: Option<Box<Xid>>,
     /// True if its statement has no effect: the begin or rollback of a two-phase ALTER TABLE.
     pub without_effect: bool,
     has_begin: bool,
     explicit: bool,
-    savepoints: Savepoints,
+    /// Set after the first statement about savepoints. A group is moved several times, so it is small.
+    savepoints: Option<Box<Savepoints>>,
     fragments: FragmentOrder,
     /// True if the rows event in fragments is the last one of its statement.
     fragments_end: bool,
@@ -113,7 +114,7 @@ impl TransactionTracker {
     }
 
     /// Sets the XA transaction of the open group, if its first event is compressed.
-    pub fn set_xa(&mut self, xid: Option<Xid>) {
+    pub fn set_xa(&mut self, xid: Option<Box<Xid>>) {
         if let Some(group) = &mut self.group {
             group.xa = xid;
         }
@@ -127,37 +128,35 @@ impl TransactionTracker {
     /// Takes the next event. `seconds` is its header's time.
     pub fn on_event(
         &mut self,
-        event: TransactionEvent,
+        event: &TransactionEvent,
         offset: u64,
         seconds: u32,
         server_id: u32,
     ) -> Result<EventEffect, Error> {
         let header_time = i64::from(seconds) * 1_000_000;
-        let event = match event {
+        let complete;
+        let event = match *event {
             TransactionEvent::Fragment { seq, total, statement_end } => {
                 let header = (offset, header_time, server_id);
                 match self.on_fragment((seq, total), statement_end, header)? {
-                    Some(statement_end) => TransactionEvent::Rows { statement_end },
+                    Some(statement_end) => complete = TransactionEvent::Rows { statement_end },
                     None => return Ok(EventEffect::Inside),
                 }
+                &complete
             }
-            event => {
-                if self.group.as_ref().is_some_and(|group| group.fragments.is_open()) {
-                    return Err(Error::malformed(
-                        "fragments of the rows event before it are missing",
-                    ));
-                }
-                event
+            _ if self.group.as_ref().is_some_and(|group| group.fragments.is_open()) => {
+                return Err(Error::malformed("fragments of the rows event before it are missing"));
             }
+            _ => event,
         };
         if let TransactionEvent::Gtid {
-            gtid,
+            ref gtid,
             begins,
             commit_timestamp,
             original_commit_timestamp,
             thread_id,
             without_effect,
-        } = event
+        } = *event
         {
             if self.group.as_ref().is_some_and(|group| group.rows_events > 0) {
                 return Err(Error::malformed("a transaction begins before the one before it ends"));
@@ -168,7 +167,7 @@ impl TransactionTracker {
                 thread_id,
                 ..Transaction::new(offset, commit_timestamp, server_id)
             };
-            self.open(transaction, gtid, begins, true).without_effect = without_effect;
+            self.open(transaction, gtid.clone(), begins, true).without_effect = without_effect;
             return Ok(EventEffect::Opens);
         }
         let Some(group) = &mut self.group else {
@@ -176,22 +175,22 @@ impl TransactionTracker {
             if let TransactionEvent::Query(_, thread_id) | TransactionEvent::Skipped(thread_id) =
                 event
             {
-                transaction.thread_id = Some(thread_id);
+                transaction.thread_id = Some(*thread_id);
             }
             return self.outside(event, transaction);
         };
         Ok(match event {
             TransactionEvent::Query(kind, thread_id) => {
-                group.transaction.thread_id.get_or_insert(thread_id);
+                group.transaction.thread_id.get_or_insert(*thread_id);
                 return group.on_query(kind, offset);
             }
             TransactionEvent::Skipped(thread_id) => {
-                group.transaction.thread_id.get_or_insert(thread_id);
+                group.transaction.thread_id.get_or_insert(*thread_id);
                 group.statements_skipped += 1;
-                return group.on_query(QueryKind::Other, offset);
+                return group.on_query(&QueryKind::Other, offset);
             }
             TransactionEvent::Xid(xid) => {
-                group.transaction.xid = Some(xid);
+                group.transaction.xid = Some(*xid);
                 EventEffect::Ends(TransactionEnd::Committed)
             }
             TransactionEvent::Payload => {
@@ -202,7 +201,7 @@ impl TransactionTracker {
                 EventEffect::Ends(TransactionEnd::Committed)
             }
             TransactionEvent::XaPrepare { xid, .. } => {
-                EventEffect::Ends(TransactionEnd::Prepared(xid))
+                EventEffect::Ends(TransactionEnd::Prepared(Box::new(xid.clone())))
             }
             TransactionEvent::Rows { statement_end } => {
                 group.rows_events =
@@ -213,7 +212,7 @@ impl TransactionTracker {
                             limit: u64::from(MAX_ROWS_EVENTS),
                         },
                     )?;
-                match statement_end && !group.explicit {
+                match *statement_end && !group.explicit {
                     true => EventEffect::Ends(TransactionEnd::Committed),
                     false => EventEffect::Inside,
                 }
@@ -243,7 +242,7 @@ impl TransactionTracker {
 
     fn outside(
         &mut self,
-        event: TransactionEvent,
+        event: &TransactionEvent,
         transaction: Transaction,
     ) -> Result<EventEffect, Error> {
         Ok(match event {
@@ -255,16 +254,16 @@ impl TransactionTracker {
                 EventEffect::Opens
             }
             TransactionEvent::Query(QueryKind::XaStart(xid), _) => {
-                self.open(transaction, None, true, true).xa = Some(xid);
+                self.open(transaction, None, true, true).xa = Some(Box::new(xid.clone()));
                 EventEffect::Opens
             }
             TransactionEvent::Query(QueryKind::XaCommit(xid), _) => {
                 self.open(transaction, None, true, true);
-                EventEffect::Ends(TransactionEnd::XaCommitted(xid))
+                EventEffect::Ends(TransactionEnd::XaCommitted(Box::new(xid.clone())))
             }
             TransactionEvent::Query(QueryKind::XaRollback(xid), _) => {
                 self.open(transaction, None, true, true);
-                EventEffect::Ends(TransactionEnd::XaRolledBack(xid))
+                EventEffect::Ends(TransactionEnd::XaRolledBack(Box::new(xid.clone())))
             }
             TransactionEvent::TableMap => {
                 self.open(transaction, None, true, false);
@@ -275,7 +274,7 @@ impl TransactionTracker {
                 if let Some(group) = &mut self.group {
                     group.rows_events = 1;
                 }
-                if statement_end {
+                if *statement_end {
                     EventEffect::Ends(TransactionEnd::Committed)
                 } else {
                     EventEffect::Opens
@@ -313,7 +312,7 @@ impl TransactionTracker {
             without_effect: false,
             has_begin,
             explicit,
-            savepoints: Savepoints::default(),
+            savepoints: None,
             fragments: FragmentOrder::default(),
             fragments_end: false,
         })
@@ -321,27 +320,32 @@ impl TransactionTracker {
 }
 
 impl EventGroup {
-    fn on_query(&mut self, kind: QueryKind, offset: u64) -> Result<EventEffect, Error> {
+    fn on_query(&mut self, kind: &QueryKind, offset: u64) -> Result<EventEffect, Error> {
         Ok(match kind {
             QueryKind::Commit => EventEffect::Ends(TransactionEnd::Committed),
             QueryKind::Rollback => EventEffect::Ends(TransactionEnd::RolledBack),
-            QueryKind::XaCommit(xid) => EventEffect::Ends(TransactionEnd::XaCommitted(xid)),
-            QueryKind::XaRollback(xid) => EventEffect::Ends(TransactionEnd::XaRolledBack(xid)),
+            QueryKind::XaCommit(xid) => {
+                EventEffect::Ends(TransactionEnd::XaCommitted(Box::new(xid.clone())))
+            }
+            QueryKind::XaRollback(xid) => {
+                EventEffect::Ends(TransactionEnd::XaRolledBack(Box::new(xid.clone())))
+            }
             QueryKind::Begin | QueryKind::CreateTableStartTransaction => {
                 self.has_begin = true;
                 EventEffect::Inside
             }
             QueryKind::XaStart(xid) => {
                 self.has_begin = true;
-                self.xa = Some(xid);
+                self.xa = Some(Box::new(xid.clone()));
                 EventEffect::Inside
             }
             QueryKind::Savepoint(name) => {
-                self.savepoints.set(name, offset)?;
+                self.savepoints.get_or_insert_default().set(name.clone(), offset)?;
                 EventEffect::Inside
             }
             QueryKind::RollbackTo(name) => {
-                self.savepoints.roll_back_to(&name, offset, self.rows_events)?;
+                let savepoints = self.savepoints.get_or_insert_default();
+                savepoints.roll_back_to(name, offset, self.rows_events)?;
                 EventEffect::Inside
             }
             // A single statement is its own group.
@@ -367,12 +371,16 @@ impl EventGroup {
 
     /// True if rows of it were rolled back to a savepoint.
     pub fn has_undone_rows(&self) -> bool {
-        self.savepoints.has_undone_rows()
+        !self.undone().is_empty()
     }
 
     /// The parts of `start..end` whose rows were not rolled back, each with the number of rows events before it.
     pub fn kept(&self, end: u64) -> impl Iterator<Item = (u64, u64, u32)> + '_ {
-        self.savepoints.kept(self.transaction.start, end)
+        kept(self.undone(), self.transaction.start, end)
+    }
+
+    fn undone(&self) -> &[Undone] {
+        self.savepoints.as_ref().map_or(&[], |savepoints| savepoints.undone())
     }
 }
 
@@ -396,7 +404,7 @@ mod tests {
         let verdicts = events
             .into_iter()
             .enumerate()
-            .map(|(index, event)| tracker.on_event(event, index as u64 * 100, 1, 1).unwrap())
+            .map(|(index, event)| tracker.on_event(&event, index as u64 * 100, 1, 1).unwrap())
             .collect();
         (tracker, verdicts)
     }
@@ -457,8 +465,8 @@ mod tests {
     #[test]
     fn a_group_with_rows_must_end_before_the_next() {
         let mut tracker = TransactionTracker::default();
-        tracker.on_event(gtid(true), 0, 1, 1).unwrap();
-        tracker.on_event(ROWS, 1, 1, 1).unwrap();
-        assert!(tracker.on_event(gtid(true), 2, 1, 1).is_err());
+        tracker.on_event(&gtid(true), 0, 1, 1).unwrap();
+        tracker.on_event(&ROWS, 1, 1, 1).unwrap();
+        assert!(tracker.on_event(&gtid(true), 2, 1, 1).is_err());
     }
 }

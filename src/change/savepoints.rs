@@ -18,7 +18,7 @@ pub(super) struct Savepoints {
 
 /// Rows that a ROLLBACK TO rolled back.
 #[derive(Debug, Clone, Copy)]
-struct Undone {
+pub(super) struct Undone {
     /// Offset of the savepoint.
     start: u64,
     /// Offset of the ROLLBACK TO.
@@ -68,17 +68,22 @@ impl Savepoints {
         self.in_order.get(&order).map(|(_, offset)| *offset)
     }
 
-    pub(super) fn has_undone_rows(&self) -> bool {
-        !self.undone.is_empty()
+    /// The rows that were rolled back.
+    pub(super) fn undone(&self) -> &[Undone] {
+        &self.undone
     }
+}
 
-    /// The parts of `start..end` whose rows were not rolled back, each with the number of rows events before it.
-    pub(super) fn kept(&self, start: u64, end: u64) -> impl Iterator<Item = (u64, u64, u32)> + '_ {
-        let starts = std::iter::once((start, 0))
-            .chain(self.undone.iter().map(|undone| (undone.end, undone.rows_through)));
-        let ends = self.undone.iter().map(|undone| undone.start).chain(std::iter::once(end));
-        starts.zip(ends).map(|((start, rows), end)| (start, end, rows))
-    }
+/// The parts of `start..end` whose rows were not rolled back, each with the number of rows events before it.
+pub(super) fn kept(
+    undone: &[Undone],
+    start: u64,
+    end: u64,
+) -> impl Iterator<Item = (u64, u64, u32)> + '_ {
+    let starts = std::iter::once((start, 0))
+        .chain(undone.iter().map(|undone| (undone.end, undone.rows_through)));
+    let ends = undone.iter().map(|undone| undone.start).chain(std::iter::once(end));
+    starts.zip(ends).map(|((start, rows), end)| (start, end, rows))
 }
 
 /// An error if a transaction has more than [`MAX_SAVEPOINTS`] of something.

@@ -16,7 +16,7 @@ pub(crate) enum Classified {
     /// It belongs to a group, or may belong to one.
     Group(TransactionEvent),
     /// Like `Group`, for a statement that does not control transactions.
-    Statement(TransactionEvent, LoggedStatement),
+    Statement(TransactionEvent, Box<LoggedStatement>),
     /// It describes the format of the events after it.
     FormatDescription,
     /// It names the next file.
@@ -31,7 +31,7 @@ pub(crate) enum Classified {
 
 impl Classified {
     /// The meaning for transactions; `None` for an event of a file.
-    pub(crate) fn into_transaction_event(self) -> Option<TransactionEvent> {
+    pub(crate) fn transaction_event(&self) -> Option<&TransactionEvent> {
         match self {
             Self::Group(event) | Self::Statement(event, _) => Some(event),
             _ => None,
@@ -124,7 +124,7 @@ pub(crate) fn classify(
             } else {
                 return Err(logged_as_text("a statement that may change rows"));
             };
-            return Ok(Classified::Statement(event, statement));
+            return Ok(Classified::Statement(event, Box::new(statement)));
         }
         E::XID => TransactionEvent::Xid(XidEvent::decode(body)?.xid),
         E::XA_PREPARE => {
@@ -156,7 +156,8 @@ pub(crate) fn classify(
         E::EXECUTE_LOAD_QUERY if skips.statements => {
             let query = Query::decode_load(body)?;
             let event = TransactionEvent::Skipped(query.thread_id);
-            return Ok(Classified::Statement(event, LoggedStatement::read(&query, format)));
+            let statement = LoggedStatement::read(&query, format);
+            return Ok(Classified::Statement(event, Box::new(statement)));
         }
         E::EXECUTE_LOAD_QUERY => return Err(logged_as_text("LOAD DATA")),
         E::MARIADB_PARTIAL_ROW_DATA => {

@@ -34,18 +34,18 @@ pub(super) struct PendingMarker {
 /// The end of a transaction, for its markers.
 pub(super) struct Ending {
     kind: MarkKind,
-    xa: Option<(XaState, Xid)>,
+    xa: Option<(XaState, Box<Xid>)>,
     /// True if its rows, if any, are returned. They are then between two markers, the first of which is its begin.
     begins: bool,
 }
 
 impl Ending {
-    pub(super) fn of(kind: MarkKind, xa: Option<(XaState, Xid)>) -> Self {
+    pub(super) fn of(kind: MarkKind, xa: Option<(XaState, Box<Xid>)>) -> Self {
         Self { kind, xa, begins: true }
     }
 
     /// A marker without rows.
-    pub(super) fn alone(kind: MarkKind, state: XaState, xid: Xid) -> Self {
+    pub(super) fn alone(kind: MarkKind, state: XaState, xid: Box<Xid>) -> Self {
         Self { kind, xa: Some((state, xid)), begins: false }
     }
 }
@@ -218,7 +218,7 @@ impl Markers {
                 gtid: group.gtid.clone(),
                 original_commit_timestamp: group.transaction.original_commit_timestamp,
                 rows: None,
-                xa: ending.xa.clone(),
+                xa: ending.xa.as_ref().map(|(state, xid)| (*state, Xid::clone(xid))),
             })
         };
         let is_alone = group.is_statement() && ending.xa.is_none();

@@ -102,7 +102,7 @@ impl<'a> Payload<'a> {
                 return Err(Error::malformed("events after the transaction's end"));
             }
             let classified = classify(header, body, format, &Skips::NONE)?;
-            let Some(event) = classified.into_transaction_event() else {
+            let Some(event) = classified.transaction_event() else {
                 return Err(Error::malformed("an event that cannot be in a payload"));
             };
             if matches!(event, crate::change::TransactionEvent::Payload) {

@@ -75,7 +75,7 @@ impl SchemaFollower {
                 let started = self.begin_transaction(&ended, verdicts.was_read, walk);
                 started.map_err(|error| walk.locate(error))?;
                 walk.pass(&ended, verdicts)?;
-                self.commit(&ended, (verdicts.was_read, before), walk)
+                self.commit(&ended, (verdicts.was_read, before.as_ref()), walk)
                     .map_err(|error| walk.locate(error))?;
             }
             Step::FileEnds(ends) => {
@@ -199,7 +199,7 @@ impl SchemaFollower {
     pub(crate) fn commit(
         &mut self,
         ended: &Ended,
-        (was_read, before): (bool, Option<Position>),
+        (was_read, before): (bool, Option<&Position>),
         walk: &mut Walk,
     ) -> Result<()> {
         let takes_effect =
@@ -216,7 +216,7 @@ impl SchemaFollower {
         let (start, time) = (transaction.start, transaction.commit_timestamp);
         let committed = self.commit_at(start, time, walk.position());
         if let (Err(_), Some(before)) = (&committed, before) {
-            walk.return_to(before);
+            walk.return_to(before.clone());
         }
         committed
     }

@@ -67,7 +67,7 @@ impl Segments {
             self.draft.add_transaction(start, group.gtid.clone());
         }
         self.walk.pass(ended, verdicts)?;
-        self.follower.commit(ended, (verdicts.was_read, before.clone()), &mut self.walk)?;
+        self.follower.commit(ended, (verdicts.was_read, before.as_ref()), &mut self.walk)?;
         if verdicts.is_wanted {
             self.draft.skip_statements(group.statements_skipped);
         }
@@ -79,7 +79,7 @@ impl Segments {
             }
             None => self.end_rows(ended, verdicts.is_wanted, &pending, &delivered),
         };
-        if let (true, Some(ending), Some(before)) = (has_markers, ending, before) {
+        if has_markers && let (Some(ending), Some(before)) = (ending, before) {
             let around = (before, &self.walk);
             let markers = self.markers.of_transaction((group, *end), &ending, pending, around);
             match &mut self.pending_xa_commit {
@@ -256,7 +256,7 @@ impl Segments {
         parts: &[(u64, u64, u32)],
         delivered: &Option<Arc<Delivered>>,
     ) {
-        let Some(file) = self.walk.context().map(Arc::clone) else { return };
+        let Some(file) = self.walk.context() else { return };
         let commit_version = self.walk.commit_version(group.transaction.start);
         let tells_commits = self.walk.options().tells_commits;
         self.draft.add_time(group.transaction.commit_timestamp);
@@ -265,7 +265,7 @@ impl Segments {
             self.draft.spans.push(Span {
                 bytes: start as usize..end as usize,
                 offset: start,
-                file: Arc::clone(&file),
+                file: Arc::clone(file),
                 commit_timestamp: group.transaction.commit_timestamp,
                 commit_version,
                 extent: extent.clone(),

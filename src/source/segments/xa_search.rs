@@ -148,7 +148,7 @@ fn read_part(walk: &mut Walk, (file, end): (&str, u64), xid: &Xid) -> Result<Par
                     let ended = second.take_transaction()?;
                     is_decided |= match &ended.outcome {
                         TransactionEnd::XaCommitted(decided)
-                        | TransactionEnd::XaRolledBack(decided) => decided == xid,
+                        | TransactionEnd::XaRolledBack(decided) => **decided == *xid,
                         _ => false,
                     };
                     second.pass(&ended, verdicts)?;

@@ -160,10 +160,19 @@ impl FileEvents {
         self.heads.is_some()
     }
 
+    /// The next event, if all of it is in memory.
+    #[inline]
+    pub(crate) fn buffered(&self) -> Option<Event> {
+        match self.heads {
+            None => self.window.buffered(),
+            Some(_) => None,
+        }
+    }
+
     /// The next event. With `may_wait`, waits for an event that has not arrived yet.
     #[inline]
     pub(crate) fn peek(&mut self, may_wait: bool) -> Result<NextEvent> {
-        match self.window.buffered().filter(|_| self.heads.is_none()) {
+        match self.buffered() {
             Some(event) => Ok(NextEvent::Event(event)),
             None => self.peek_source(may_wait),
         }

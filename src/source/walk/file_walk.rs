@@ -123,64 +123,69 @@ impl FileWalk {
     }
 
     /// Reads the event that was peeked.
-    pub(crate) fn pass(&mut self, event: Event, rules: &Rules) -> Result<Seen> {
+    pub(crate) fn pass(&mut self, event: &Event, rules: &Rules) -> Result<Seen> {
         // Workers check rows events. Other events are decoded here, and rows events too if their flags can end a transaction.
         let is_for_workers = event.header.event_type.carries_rows()
             && self.transaction().is_some_and(EventGroup::is_explicit);
         if rules.verify_checksum && !is_for_workers {
-            self.events.check_crc(&event)?;
+            self.events.check_crc(event)?;
         }
         let format = &self.events.context().format;
-        let body = self.events.body(&event)?;
-        let classified = classify(&event.header, body, format, &rules.skips)?;
-        if std::mem::take(&mut self.is_resumed) && is_mid_transaction(&classified, format) {
+        let body = self.events.body(event)?;
+        // It stays in its place: copies of it would take longer than all else that most events need.
+        let classified = classify(&event.header, body, format, &rules.skips);
+        if let Ok(classified) = &classified
+            && std::mem::take(&mut self.is_resumed)
+            && is_mid_transaction(classified, format)
+        {
             return Err(Error::config(format!(
                 "the start {} is in the middle of a transaction: start at the end of a transaction",
                 event.offset
             )));
         }
         let seen = match classified {
-            Classified::Statement(group_event, logged) if rules.wants_statements => {
+            Ok(Classified::Statement(group_event, logged)) if rules.wants_statements => {
                 let rows_before = self.tracker.group().map_or(0, |group| group.rows_events);
                 let is_skipped = group_event.is_skipped();
-                let statement = Statement::new(&event, logged, rows_before, is_skipped);
-                self.pending = Some((event, group_event));
+                let statement = Statement::new(event, *logged, rows_before, is_skipped);
+                self.pending = Some((*event, group_event));
                 return Ok(Seen::Statement(Box::new(statement)));
             }
-            Classified::Group(group_event) | Classified::Statement(group_event, _) => {
+            Ok(Classified::Group(ref group_event) | Classified::Statement(ref group_event, _)) => {
                 return self.follow(event, group_event, rules);
             }
             // A relay log has a second format description, that of its source.
-            Classified::FormatDescription => {
-                self.events.set_format(&event)?;
+            Ok(Classified::FormatDescription) => {
+                self.events.set_format(event)?;
                 Seen::File
             }
-            Classified::Rotate if event.header.has(EventHeader::ARTIFICIAL) => Seen::File,
-            Classified::Rotate => Seen::Rotate(Rotate::decode(body)?.file.to_owned()),
-            Classified::Stop => Seen::Stop,
-            Classified::PreviousGtids => {
+            Ok(Classified::Rotate) if event.header.has(EventHeader::ARTIFICIAL) => Seen::File,
+            Ok(Classified::Rotate) => Seen::Rotate(Rotate::decode(body)?.file.to_owned()),
+            Ok(Classified::Stop) => Seen::Stop,
+            Ok(Classified::PreviousGtids) => {
                 Seen::GtidsBefore(GtidState::Mysql(PreviousGtids::decode(body)?.gtid_set))
             }
-            Classified::MariadbGtidList => {
+            Ok(Classified::MariadbGtidList) => {
                 Seen::GtidsBefore(GtidState::Mariadb(MariadbGtidList::decode(body)?.position()))
             }
+            Err(error) => return Err(error),
         };
-        self.events.advance(&event);
+        self.events.advance(event);
         Ok(seen)
     }
 
     /// Adds a statement that was returned to its transaction.
     pub(crate) fn finish(&mut self, rules: &Rules) -> Result<Seen> {
         match self.pending.take() {
-            Some((event, group_event)) => self.follow(event, group_event, rules),
+            Some((event, group_event)) => self.follow(&event, &group_event, rules),
             None => Ok(Seen::Inside),
         }
     }
 
     fn follow(
         &mut self,
-        event: Event,
-        group_event: TransactionEvent,
+        event: &Event,
+        group_event: &TransactionEvent,
         rules: &Rules,
     ) -> Result<Seen> {
         let header = &event.header;
@@ -189,22 +194,22 @@ impl FileWalk {
         let outcome = match verdict {
             EventEffect::Ends(outcome) => outcome,
             EventEffect::Outside => {
-                self.events.advance(&event);
-                return Ok(Seen::Outside(event));
+                self.events.advance(event);
+                return Ok(Seen::Outside(*event));
             }
             EventEffect::Opens | EventEffect::Inside => {
-                self.events.advance(&event);
+                self.events.advance(event);
                 return Ok(Seen::Inside);
             }
         };
         let (mut outcome, mut dropped_rows_events) = (outcome, 0);
         if header.event_type == EventType::TRANSACTION_PAYLOAD {
-            let body = self.events.body(&event)?;
+            let body = self.events.body(event)?;
             let payload = payload_end(body, &self.events.context().format, rules.unpacks_payloads)?;
             self.tracker.set_xa(payload.xid);
             (outcome, dropped_rows_events) = (payload.outcome, payload.dropped_rows_events);
         }
-        self.events.advance(&event);
+        self.events.advance(event);
         self.end = Some(End { outcome, offset: event.end(), dropped_rows_events });
         Ok(Seen::Ends)
     }
@@ -236,7 +241,7 @@ impl FileWalk {
         self.events.jump(offset);
         self.events.read_heads()?;
         while let NextEvent::Event(event) = self.events.peek(true)? {
-            match self.pass(event, rules).map_err(|error| event.locate(error))? {
+            match self.pass(&event, rules).map_err(|error| event.locate(error))? {
                 Seen::Ends => return Ok(self.take_ended()),
                 Seen::Statement(_) => drop(self.finish(rules)?),
                 _ => {}
@@ -280,7 +285,7 @@ fn is_mid_transaction(event: &Classified, format: &FormatDescription) -> bool {
 /// The end of a compressed transaction.
 struct CompressedEnd {
     outcome: TransactionEnd,
-    xid: Option<Xid>,
+    xid: Option<Box<Xid>>,
     dropped_rows_events: u64,
 }
 

@@ -321,14 +321,18 @@ impl Walk {
             self.next = Next::End;
             return Ok(None);
         }
-        let event = match open.events.peek(may_wait)? {
-            NextEvent::Event(event) => event,
-            NextEvent::Pending => return Ok(Some(Step::Pending)),
-            next if self.files.is_live() => {
-                self.next = Next::AfterPause(next);
-                return Ok(Some(Step::Pause));
-            }
-            next => return self.after_events(next).map(Some),
+        // Usually the event is in memory. It is written only once: into `self.event`.
+        let event = match open.events.buffered() {
+            Some(event) => event,
+            None => match open.events.peek(may_wait)? {
+                NextEvent::Event(event) => event,
+                NextEvent::Pending => return Ok(Some(Step::Pending)),
+                next if self.files.is_live() => {
+                    self.next = Next::AfterPause(next);
+                    return Ok(Some(Step::Pause));
+                }
+                next => return self.after_events(next).map(Some),
+            },
         };
         if !self.has_transactions && begins_transaction(&event.header) {
             self.has_transactions = true;
@@ -347,8 +351,7 @@ impl Walk {
         {
             self.name_case = NameCase::Exact;
         }
-        self.event = Some(event);
-        let seen = open.pass(event, &self.rules);
+        let seen = open.pass(self.event.insert(event), &self.rules);
         if !self.keeps_bytes && open.events.kept() >= RELEASED_AT {
             open.events.release();
         }

@@ -15,7 +15,7 @@ pub(crate) enum Step {
     Statement(Box<Statement>),
     /// A statement without a transaction is complete, in a log without GTIDs.
     /// [`Walk::pass_statement`](super::Walk::pass_statement) is called next.
-    LoneStatement(LoneStatement),
+    LoneStatement(Box<LoneStatement>),
     /// A transaction is complete: [`Walk::take_transaction`](super::Walk::take_transaction) returns it, and
     /// [`Walk::pass`](super::Walk::pass) moves past it.
     Transaction(Verdicts),

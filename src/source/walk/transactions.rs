@@ -8,6 +8,7 @@ use super::{Next, Walk, gtid_range};
 use crate::binlog::EventType;
 use crate::change::{EventGroup, LoggedGtid, Transaction, TransactionEnd};
 use crate::error::{Error, Result};
+use crate::position::Xid;
 use crate::source::delivered;
 use crate::source::event_source::Event;
 use crate::source::options::{Start, Stop};
@@ -129,12 +130,12 @@ impl Walk {
         self.progress.pass(ended, verdicts.was_read).map_err(|error| self.locate(error))?;
         match &ended.outcome {
             TransactionEnd::Prepared(xid) if !emits => {
-                self.progress.prepare(xid.clone(), group.transaction.start, end, again);
+                self.progress.prepare(Xid::clone(xid), group.transaction.start, end, again);
             }
             TransactionEnd::XaCommitted(xid) | TransactionEnd::XaRolledBack(xid)
                 if !emits && !self.progress.decide(xid) =>
             {
-                self.prepared_elsewhere.push(xid.clone());
+                self.prepared_elsewhere.push(Xid::clone(xid));
             }
             _ => {}
         }
@@ -162,12 +163,12 @@ impl Walk {
         let is_after_stop = matches!(self.bounds.stop, Stop::Time(stop) if time > stop)
             || self.bounds.is_past_stop(file, end.saturating_sub(1));
         self.next = Next::AfterPass;
-        Some(Step::LoneStatement(LoneStatement {
+        Some(Step::LoneStatement(Box::new(LoneStatement {
             transaction: Transaction::new(event.offset, time, header.server_id),
             end,
             is_after_stop,
             is_wanted: self.is_wanted(None, time),
-        }))
+        })))
     }
 
     /// Moves past a statement without a transaction.
