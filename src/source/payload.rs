@@ -11,6 +11,7 @@ use crate::change::{EventEffect, EventGroup, TransactionEnd, TransactionTracker}
 use crate::error::{Error, Result};
 use crate::limits::MAX_IN_MEMORY;
 use std::io::{BufReader, Cursor, Read};
+use zstd::zstd_safe::DCtx;
 
 /// A decompressed payload, or the means to decompress it piece by piece.
 pub(crate) enum Payload<'a> {
@@ -162,16 +163,29 @@ fn open<'a>(payload: &TransactionPayload<'a>) -> Result<Box<dyn Read + 'a>> {
     })
 }
 
-/// True if the first event of the payload is `XA START`. Decompresses only this event.
-pub(crate) fn xa_start(payload: &TransactionPayload<'_>) -> Result<bool> {
-    let mut stream = open(payload)?;
-    let mut event = Vec::new();
-    let Some(header) = next_event(&mut stream, &mut event)? else { return Ok(false) };
-    if header.event_type != EventType::QUERY {
-        return Ok(false);
+/// Reads the first events of payloads. All of them use one decompressor, whose buffers are allocated once.
+#[derive(Default)]
+pub(crate) struct PayloadStarts {
+    zstd: Option<DCtx<'static>>,
+}
+
+impl PayloadStarts {
+    /// True if the first event of the payload is `XA START`. Decompresses only this event.
+    pub(crate) fn is_xa_start(&mut self, payload: &TransactionPayload<'_>) -> Result<bool> {
+        let (mut packed, mut event) = (payload.payload, Vec::new());
+        let header = match payload.compression {
+            Compression::None => next_event(&mut packed, &mut event)?,
+            Compression::Zstd => {
+                let zstd = self.zstd.get_or_insert_with(DCtx::create);
+                next_event(&mut zstd::Decoder::with_context(packed, zstd), &mut event)?
+            }
+        };
+        if header.is_none_or(|header| header.event_type != EventType::QUERY) {
+            return Ok(false);
+        }
+        let query = Query::decode(event.get(EventHeader::LEN..).unwrap_or_default())?;
+        Ok(matches!(query.kind(), QueryKind::XaStart(_)))
     }
-    let query = Query::decode(event.get(EventHeader::LEN..).unwrap_or_default())?;
-    Ok(matches!(query.kind(), QueryKind::XaStart(_)))
 }
 
 /// Reads a complete event; `None` at the end.

@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::position::{GtidState, Xid};
 use crate::source::classify::{Classified, Skips, classify};
 use crate::source::event_source::{Event, NextEvent};
-use crate::source::payload::{self, Payload};
+use crate::source::payload::{Payload, PayloadStarts};
 
 /// The checks and the decoding of each event.
 #[derive(Debug)]
@@ -40,6 +40,7 @@ pub(crate) struct FileWalk {
     pending: Option<(Event, TransactionEvent)>,
     /// True until the first event after a start that a caller named.
     is_resumed: bool,
+    payload_starts: PayloadStarts,
 }
 
 /// The role of an event in its transaction.
@@ -91,6 +92,7 @@ impl FileWalk {
             end: None,
             pending: None,
             is_resumed,
+            payload_starts: PayloadStarts::default(),
         }
     }
 
@@ -205,9 +207,13 @@ impl FileWalk {
         let (mut outcome, mut dropped_rows_events) = (outcome, 0);
         if header.event_type == EventType::TRANSACTION_PAYLOAD {
             let body = self.events.body(event)?;
-            let payload = payload_end(body, &self.events.context().format, rules.unpacks_payloads)?;
-            self.tracker.set_xa(payload.xid);
-            (outcome, dropped_rows_events) = (payload.outcome, payload.dropped_rows_events);
+            let payload = TransactionPayload::decode(body)?;
+            let end = match rules.unpacks_payloads || self.payload_starts.is_xa_start(&payload)? {
+                true => CompressedEnd::read(payload, &self.events.context().format)?,
+                false => CompressedEnd::COMMITTED,
+            };
+            self.tracker.set_xa(end.xid);
+            (outcome, dropped_rows_events) = (end.outcome, end.dropped_rows_events);
         }
         self.events.advance(event);
         self.end = Some(End { outcome, offset: event.end(), dropped_rows_events });
@@ -289,21 +295,21 @@ struct CompressedEnd {
     dropped_rows_events: u64,
 }
 
-/// Determines whether a compressed transaction is a prepared XA transaction. All others are committed, unless decoding shows
-/// that they were rolled back. With `unpacks`, this is determined here too.
-fn payload_end(body: &[u8], format: &FormatDescription, unpacks: bool) -> Result<CompressedEnd> {
-    let payload = TransactionPayload::decode(body)?;
-    if !unpacks && !payload::xa_start(&payload)? {
-        let outcome = TransactionEnd::Committed;
-        return Ok(CompressedEnd { outcome, xid: None, dropped_rows_events: 0 });
+impl CompressedEnd {
+    /// The end of all but XA transactions, unless decoding shows that they were rolled back.
+    const COMMITTED: Self =
+        Self { outcome: TransactionEnd::Committed, xid: None, dropped_rows_events: 0 };
+
+    /// Unpacks a transaction to determine how it ends.
+    fn read(payload: TransactionPayload<'_>, format: &FormatDescription) -> Result<Self> {
+        let mut buffer = Vec::new();
+        let end = Payload::unpack(payload, &mut buffer)?.end(format)?;
+        let rows_events = end.group.as_ref().map_or(0, |group| u64::from(group.rows_events));
+        let is_dropped = matches!(end.outcome, TransactionEnd::RolledBack);
+        Ok(Self {
+            outcome: end.outcome,
+            xid: end.group.and_then(|group| group.xa),
+            dropped_rows_events: if is_dropped { rows_events } else { 0 },
+        })
     }
-    let mut buffer = Vec::new();
-    let end = Payload::unpack(payload, &mut buffer)?.end(format)?;
-    let rows_events = end.group.as_ref().map_or(0, |group| u64::from(group.rows_events));
-    let is_dropped = matches!(end.outcome, TransactionEnd::RolledBack);
-    Ok(CompressedEnd {
-        outcome: end.outcome,
-        xid: end.group.and_then(|group| group.xa),
-        dropped_rows_events: if is_dropped { rows_events } else { 0 },
-    })
 }
