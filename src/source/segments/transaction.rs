@@ -260,15 +260,14 @@ impl Segments {
         let commit_version = self.walk.commit_version(group.transaction.start);
         let tells_commits = self.walk.options().tells_commits;
         self.draft.add_time(group.transaction.commit_timestamp);
-        let (last, extent) = (parts.len(), group.transaction.start..end);
-        for (index, &(start, end, rows_before)) in parts.iter().enumerate() {
+        for (index, &(start, part_end, rows_before)) in parts.iter().enumerate() {
             self.draft.spans.push(Span {
-                bytes: start as usize..end as usize,
+                bytes: start as usize..part_end as usize,
                 offset: start,
                 file: Arc::clone(file),
                 commit_timestamp: group.transaction.commit_timestamp,
                 commit_version,
-                extent: extent.clone(),
+                extent: group.transaction.start..end,
                 rows_before,
                 more: (tells_commits || delivered.is_some()).then(|| {
                     Box::new(SpanDetails {
@@ -280,7 +279,7 @@ impl Segments {
                     })
                 }),
                 was_prepared: false,
-                ends_transaction: index + 1 == last,
+                ends_transaction: index + 1 == parts.len(),
             });
         }
     }
