@@ -86,7 +86,9 @@ impl Masks {
                     "mask: 'sha256' needs mask_salt: without a secret, guessed values are found by their hashes",
                 ));
             }
-            Some(salt) if salt.is_empty() => return Err(Error::config("mask_salt is empty")),
+            Some(salt) if salt.is_empty() => {
+                return Err(Error::config("mask_salt is empty: pass a secret text"));
+            }
             Some(_) if rules.is_empty() => {
                 return Err(Error::config("mask_salt is given, but mask contains no columns"));
             }

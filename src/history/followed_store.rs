@@ -92,8 +92,8 @@ impl FollowedStore {
         for entry in self.own.changes(source, range, usize::MAX)? {
             if !self.is_stored(source, &entry)? {
                 return Err(Error::schema(format!(
-                    "the log is not the one that the table history (source {source:?}) is written from by another process: this \
-                     process read a statement at {} that is not in the history; use a different ⟦source⟧ for each log",
+                    "another process writes the table history (source {source:?}) from a different log: this process read a \
+                     statement at {} that is not in the history; use a different ⟦source⟧ for each log",
                     Position::from_json(&entry.position)?
                 )));
             }

@@ -42,7 +42,7 @@ impl SchemaHistory {
             && !source.chars().any(char::is_control);
         if !is_name {
             return Err(Error::config(format!(
-                "{source:?} is no name of a source: it has 1 to {MAX_SOURCE} characters that can be printed"
+                "{source:?} is not a name of a source: use 1 to {MAX_SOURCE} printable characters"
             )));
         }
         let own_tables = store.own_tables();
@@ -105,7 +105,7 @@ impl SchemaHistory {
     ) -> Result<()> {
         baseline.catalog()?;
         if position.file.is_empty() {
-            return Err(Error::config("a baseline is of a position with a file and an offset"));
+            return Err(Error::config("a baseline needs a position with a file and an offset"));
         }
         self.index.with(|index| {
             let inside = index.timelines().iter().rev().find(|timeline| timeline.contains(position));
@@ -114,7 +114,7 @@ impl SchemaHistory {
                     let not_covered = index.locate(position).err();
                     let message = not_covered.map(|e| e.message().to_owned()).unwrap_or_default();
                     return Err(Error::config(format!(
-                        "a baseline of some tables is for a place that the history covers: {message}"
+                        "a baseline of some tables needs a position that the history covers: {message}"
                     )));
                 }
                 let body = EntryBody::Baseline(baseline);
@@ -165,7 +165,9 @@ impl SchemaHistory {
         timestamp: i64,
     ) -> Result<()> {
         if position.file.is_empty() {
-            return Err(Error::config("a history begins at a position with a file and an offset"));
+            return Err(Error::config(
+                "a history must begin at a position with a file and an offset",
+            ));
         }
         let body = EntryBody::Checkpoint(CatalogText::of(catalog));
         self.index.with(|index| index.begin_timeline(position, timestamp, body).map(drop))
@@ -258,7 +260,7 @@ impl SchemaHistory {
             let source = index.source.clone();
             let row = index.store.last_by_time(&source, timestamp)?;
             let row =
-                row.ok_or_else(|| Error::schema("the table history begins later than that"))?;
+                row.ok_or_else(|| Error::schema("the table history begins after this position"))?;
             Position::from_json(&row.position)
                 .map_err(|error| Error::malformed(format!("the history: {}", error.message())))
         })
@@ -321,7 +323,7 @@ impl SchemaHistory {
                 true => stored_position(before),
                 false => {
                     return Err(Error::config(
-                        "the history is cut at a file and an offset of its own log",
+                        "a history can be cut only at a file and an offset of its own log",
                     ));
                 }
             };
@@ -346,7 +348,7 @@ impl SchemaHistory {
             let mut timeline = index.timeline(id)?.clone();
             if !timeline.contains(position) {
                 return Err(Error::config(
-                    "the history is cut at a file and an offset of its own log",
+                    "a history can be cut only at a file and an offset of its own log",
                 ));
             }
             let from = timeline.from.clone();

@@ -198,7 +198,7 @@ impl<'py> FromPyObject<'_, 'py> for PemKeyword {
 }
 
 fn no_host() -> Error {
-    Error::config("no host to connect to")
+    Error::config("no host to connect to: pass a URL such as mysql://user@host/")
 }
 
 fn endpoint((host, port, socket): (Option<String>, u16, Option<PathBuf>)) -> Endpoint {

@@ -78,7 +78,9 @@ impl<'py> FromPyObject<'_, 'py> for SaltKeyword {
     /// No error contains the salt.
     fn extract(value: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
         if let Ok(text) = value.cast::<PyString>() {
-            let text = text.to_str().map_err(|_| Error::config("mask_salt is not valid text"))?;
+            let text = text
+                .to_str()
+                .map_err(|_| Error::config("mask_salt is not valid Unicode: pass bytes"))?;
             return Ok(Self(Secret::new(text)));
         }
         match value.cast::<PyBytes>() {

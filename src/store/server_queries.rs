@@ -17,7 +17,7 @@ pub(super) fn check_version(connection: &mut Connection) -> Result<bool> {
         None => Ok(false),
         Some(Ok(VERSION)) => Ok(true),
         Some(Ok(version)) => Err(Error::config(format!(
-            "the store holds a table history in version {version}, and this program knows version {VERSION}: use a newer one"
+            "the store holds a table history in version {version}, and this binarrow reads version {VERSION}: use a newer binarrow"
         ))),
         Some(Err(_)) => Err(sql::damaged()),
     }

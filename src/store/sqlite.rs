@@ -83,7 +83,7 @@ impl SqliteStore {
                 Ok(Some(connection))
             }
             Version::Own(version) => Err(self.config(&format!(
-                "contains a table history in version {version}, and this program knows version {VERSION}: use a newer one"
+                "contains a table history in version {version}, and this binarrow reads version {VERSION}: use a newer binarrow"
             ))),
         }
     }

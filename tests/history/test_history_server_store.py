@@ -233,7 +233,7 @@ def test_what_the_server_refuses(store):
         with pytest.raises(ConfigError, match="has no database nowhere: create it first"):
             SchemaHistory.open(url(store, name="nowhere"))
         session.execute("UPDATE binarrow_history_version SET version = 2")
-        with pytest.raises(ConfigError, match="in version 2, and this program knows version 1"):
+        with pytest.raises(ConfigError, match="in version 2, and this binarrow reads version 1"):
             SchemaHistory.open(url(store))
         session.execute("UPDATE binarrow_history_version SET version = 1")
         for damage in ("kind = 'view'", "position = '{}'", "body = 'DROP'", "logged_at = 1"):

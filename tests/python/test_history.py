@@ -198,7 +198,7 @@ def test_outside_what_it_covers() -> None:
         for place in ("binlog.000001:4", "binlog.000002:4", "other.000001:400"):
             with pytest.raises(binarrow.SchemaError, match=r"it covers binlog.000001:157 to"):
                 history.find("shop", "orders", place)
-        with pytest.raises(binarrow.SchemaError, match="begins later"):
+        with pytest.raises(binarrow.SchemaError, match="begins after"):
             history.find("shop", "orders", NOON - timedelta(days=1))
         with pytest.raises(binarrow.SchemaError, match="covers"):
             history.rollback("binlog.000009:4")

@@ -180,7 +180,7 @@ def test_files_that_are_no_history(path):
     filled(path).close()
     with contextlib.closing(sqlite3.connect(path)) as database, database:
         database.execute("UPDATE binarrow_history_version SET version = 2")
-    with pytest.raises(ConfigError, match="in version 2, and this program knows version 1"):
+    with pytest.raises(ConfigError, match="in version 2, and this binarrow reads version 1"):
         SchemaHistory.open(path)
 
 

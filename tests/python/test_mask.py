@@ -134,7 +134,7 @@ def test_what_changed_in_a_document_is_masked_too(types):
         ({"mask": {"shop.customers.email": SALT}}, binarrow.ConfigError, "'sha256' or 'null'"),
         ({"mask": ["shop.customers.email"]}, TypeError, "dict of columns"),
         ({"mask": EMAIL, "mask_salt": 5}, TypeError, "str or bytes"),
-        ({"mask": EMAIL, "mask_salt": f"{SALT}\udc80"}, binarrow.ConfigError, "not valid text"),
+        ({"mask": EMAIL, "mask_salt": f"{SALT}\udc80"}, binarrow.ConfigError, "not valid Unicode"),
         (
             {"mask": {"shop.customers.mail": "sha256"}, "mask_salt": SALT},
             binarrow.SchemaError,

@@ -81,7 +81,9 @@ impl Connecting {
                 Err(_) => {}
             }
         }
-        Err(failed.unwrap_or_else(|| Error::config("no host to connect to")))
+        Err(failed.unwrap_or_else(|| {
+            Error::config("no host to connect to: pass a URL such as mysql://user@host/")
+        }))
     }
 
     /// Makes the token of the read end a connection.

@@ -72,7 +72,9 @@ fn find(stream: &mut Stream, server: &mut Server, start: &LiveStart) -> Result<F
     Ok(match start {
         LiveStart::Earliest => {
             let first = server.binlogs()?.into_iter().next();
-            let file = first.ok_or_else(|| Error::config("the server has no log file"))?.name;
+            let file = first
+                .ok_or_else(|| Error::config("the server has no binary log: set log_bin"))?
+                .name;
             at_file(Position::in_file(file, FIRST_EVENT_AT))
         }
         LiveStart::Time(time) => {
@@ -262,7 +264,10 @@ fn file_at(files: &[String], time: i64, stream: &Stream) -> Result<String> {
     }
     // The start of a statement may be long before its commit.
     let index = if is_exact { low } else { low.saturating_sub(1) };
-    files.get(index).cloned().ok_or_else(|| Error::config("the server has no log file"))
+    files
+        .get(index)
+        .cloned()
+        .ok_or_else(|| Error::config("the server has no binary log: set log_bin"))
 }
 
 /// The time at which a file was created.
