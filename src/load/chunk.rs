@@ -28,6 +28,8 @@ pub(super) struct ChunkEnd {
     pub(super) server: Option<Server>,
     /// The progress with all batches that were sent.
     pub(super) load: LoadProgress,
+    /// The number of rows in these batches.
+    pub(super) rows: u64,
     /// The error that ended it early.
     pub(super) failure: Option<Error>,
 }
@@ -89,9 +91,10 @@ struct Reading {
 
 impl Reading {
     fn run(mut self, base: &Receiver<Arc<Position>>, output: &Sender<Result<Output>>) -> ChunkEnd {
-        let failure = self.read(base, output).err();
+        let mut stats = Stats::default();
+        let failure = self.read(base, output, &mut stats).err();
         let server = failure.is_none().then(|| self.rows.into_server());
-        ChunkEnd { server, load: self.load, failure }
+        ChunkEnd { server, load: self.load, rows: stats.loaded_rows, failure }
     }
 
     /// Reads until the base is known; then returns batches.
@@ -99,6 +102,7 @@ impl Reading {
         &mut self,
         base: &Receiver<Arc<Position>>,
         output: &Sender<Result<Output>>,
+        stats: &mut Stats,
     ) -> Result<()> {
         let mut early = VecDeque::new();
         let mut bytes = 0;
@@ -115,7 +119,6 @@ impl Reading {
             }
         }
         let mut before = base.recv().map_err(|_| Error::cancelled())?;
-        let mut stats = Stats::default();
         loop {
             let read = match early.pop_front() {
                 Some(read) => read,
@@ -130,7 +133,7 @@ impl Reading {
                 },
             };
             let after = self.after(&before, read.read);
-            self.count(&mut stats, &read.batch);
+            self.count(stats, &read.batch);
             let sent = self.output(read.batch, Arc::clone(&before), Arc::clone(&after));
             output.send(Ok(sent)).map_err(|_| Error::cancelled())?;
             before = after;
@@ -147,7 +150,7 @@ impl Reading {
         let end = Output::End {
             position: before,
             open: None,
-            stats: Box::new(stats),
+            stats: Box::new(stats.clone()),
             warnings: Vec::new(),
         };
         output.send(Ok(end)).map_err(|_| Error::cancelled())?;

@@ -159,10 +159,10 @@ impl Join {
     fn end_chunk(&mut self, chunk: ReleasedChunk) -> Result<()> {
         let end = chunk.end()?;
         self.position = Arc::new(Position {
-            load: Some(Arc::new(end.load)),
+            load: Some(Arc::new(end.load.clone())),
             ..Position::clone(&self.position)
         });
-        self.loader.take_back(end.server, end.failure)?;
+        self.loader.take_back(end)?;
         self.next = Next::Chunk;
         Ok(())
     }

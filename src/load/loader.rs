@@ -1,7 +1,8 @@
 //! Opens the chunks of an initial load, one after another.
 
 use super::LOG;
-use super::chunk::Chunk;
+use super::chunk::{Chunk, ChunkEnd};
+use super::progress::Progress;
 use super::query::Part;
 use super::rows::{TableRequest, TableRows};
 use super::snapshot::{Locks, Snapshot};
@@ -36,6 +37,8 @@ pub(super) struct Loader {
     connector: Connector,
     connecting: Connecting,
     live: LiveOptions,
+    /// The progress of the current table.
+    progress: Option<Progress>,
     /// The connection, between two chunks.
     server: Option<Server>,
     /// The server's identity: rows and log are those of one server.
@@ -61,6 +64,7 @@ impl Loader {
             limits: options.decode.limits,
             connector,
             connecting,
+            progress: None,
             live,
             id: server.identity().id.clone(),
             server: Some(server),
@@ -125,6 +129,10 @@ impl Loader {
         };
         self.check_server(position.server.as_deref())?;
         let name = TableName { database: table.database.clone(), table: table.table.clone() };
+        if !self.progress.as_ref().is_some_and(|progress| progress.is_of(&name)) {
+            log::info!(target: LOG, "loading {name}");
+            self.progress = Some(Progress::of(&mut server, &name)?);
+        }
         let after = match &table.read {
             RowsRead::UpTo(key) => Some(key.clone()),
             RowsRead::Nothing | RowsRead::Some | RowsRead::All => None,
@@ -151,9 +159,6 @@ impl Loader {
             }
             Err(error) => return Err(error),
         };
-        if table.read == RowsRead::Nothing {
-            log::info!(target: LOG, "loading {name}");
-        }
         if rows.has_restarted() {
             log::warn!(target: LOG, "the key of {name} was changed during its load: its rows are loaded again from the first");
         }
@@ -232,13 +237,12 @@ impl Loader {
     }
 
     /// Takes the connection of a chunk back, or decides about its error.
-    pub(super) fn take_back(
-        &mut self,
-        server: Option<Server>,
-        failure: Option<Error>,
-    ) -> Result<()> {
-        self.server = server;
-        match failure {
+    pub(super) fn take_back(&mut self, end: ChunkEnd) -> Result<()> {
+        self.server = end.server;
+        if let Some(progress) = &mut self.progress {
+            progress.add(end.rows);
+        }
+        match end.failure {
             None => Ok(()),
             Some(error) if error.server_code().is_some_and(|code| CHANGED.contains(&code)) => {
                 log::info!(target: LOG, "a statement changed a table while its rows were read: reading the rest again");

@@ -13,6 +13,7 @@
 //! | `join.rs` | an initial load: chunks of rows, and the log between their snapshots |
 //! | `loader.rs` | opens the chunks one after another |
 //! | `chunk.rs` | reads a chunk in a thread |
+//! | `progress.rs` | reports the progress |
 //! | `tables.rs` | the tables of a load |
 //! | `image.rs`, `temporal.rs`, `decimal.rs` | convert rows of the binary protocol to row images |
 //!
@@ -25,6 +26,7 @@ mod join;
 mod key;
 mod loader;
 mod members;
+mod progress;
 mod query;
 mod rows;
 mod snapshot;

@@ -147,6 +147,7 @@ mod tests {
             assert_ne!(bad, text);
             Position::from_json(&bad).unwrap_err();
         }
+        Position::from_json(&text.replace(r#""v":3"#, r#""v":2"#)).unwrap_err();
         // Versions without loads can read positions outside of them.
         let outside = Position { load: None, ..position }.to_json().unwrap();
         assert!(outside.contains(r#""v":2"#) && !outside.contains("load"), "{outside}");

@@ -46,6 +46,9 @@ impl Position {
         if v == FIRST_VERSION && !stored.ahead.is_empty() {
             return Err(Error::config("not a stored position: version 1 has no `ahead`"));
         }
+        if v < VERSION && stored.load.is_some() {
+            return Err(Error::config(format!("not a stored position: version {v} has no `load`")));
+        }
         let prepared = stored.prepared.into_iter().map(TryInto::try_into);
         let ahead = stored.ahead.into_iter().map(TryInto::try_into);
         let ahead = ahead.collect::<Result<_, Error>>()?;
@@ -341,8 +344,8 @@ mod tests {
         for end in 0..good.len() {
             assert!(Position::from_json(&good[..end]).is_err());
         }
-        let error = Position::from_json(&good.replace("\"v\":2", "\"v\":3")).unwrap_err();
-        assert!(error.message().contains("is stored in version 3"), "{error}");
+        let error = Position::from_json(&good.replace("\"v\":2", "\"v\":4")).unwrap_err();
+        assert!(error.message().contains("is stored in version 4"), "{error}");
         for (from, to) in [
             ("\"v\":2,", ""),
             ("\"v\":2", "\"v\":2,\"w\":1"),

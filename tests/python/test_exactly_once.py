@@ -145,7 +145,7 @@ def test_what_a_position_says(shop, ahead):
     version_1 = {**json.loads(ahead.base.to_json()), "v": 1}
     assert Position.from_json(json.dumps(version_1)) == ahead.base
     with pytest.raises(ConfigError, match="stored in version 3"):
-        Position.from_json(json.dumps({**version_1, "v": 3}))
+        Position.from_json(json.dumps({**version_1, "v": 4}))
 
 
 def test_a_stop_is_the_base(shop, ahead):
