@@ -104,18 +104,18 @@ impl Masks {
 
     /// Returns the patterns that match a column of the table. `names`: the names of all its
     /// columns.
-    pub(super) fn met(&self, table: &TableSchema, names: &[Arc<str>]) -> Vec<Arc<str>> {
-        let is_met = |pattern: &&ColumnPattern| {
+    pub(super) fn matched(&self, table: &TableSchema, names: &[Arc<str>]) -> Vec<Arc<str>> {
+        let is_matched = |pattern: &&ColumnPattern| {
             names.iter().any(|name| pattern.matches(&table.database, &table.table, name))
         };
         let patterns = self.rules.iter().map(|(pattern, _)| pattern);
-        patterns.filter(is_met).map(|pattern| Arc::clone(&pattern.text)).collect()
+        patterns.filter(is_matched).map(|pattern| Arc::clone(&pattern.text)).collect()
     }
 
-    /// Returns the patterns that are not in `met`.
-    pub fn unmet(&self, met: &BTreeSet<Arc<str>>) -> impl Iterator<Item = &str> {
+    /// Returns the patterns that are not in `matched`.
+    pub fn unmatched(&self, matched: &BTreeSet<Arc<str>>) -> impl Iterator<Item = &str> {
         let patterns = self.rules.iter().map(|(pattern, _)| &*pattern.text);
-        patterns.filter(|pattern| !met.contains(*pattern))
+        patterns.filter(|pattern| !matched.contains(*pattern))
     }
 
     /// Returns the mask of each column. `names`: the names of all columns of the table.
@@ -241,16 +241,16 @@ mod tests {
     }
 
     #[test]
-    fn patterns_that_met_no_column() {
+    fn patterns_that_match_no_column() {
         let rules = ["shop.*.email", "*.*.emial", "shop.custmers.email", "*.*.e*"];
         let masks = Masks::try_new(rules.map(|rule| (rule, Mask::Null)), None).unwrap();
         let names = ["id", "email"].map(Arc::from);
-        let met = masks.met(&table(), &names).into_iter().collect();
-        let unmet: Vec<_> = masks.unmet(&met).collect();
+        let matched = masks.matched(&table(), &names).into_iter().collect();
+        let unmatched: Vec<_> = masks.unmatched(&matched).collect();
         assert_eq!(
-            unmet,
+            unmatched,
             ["*.*.emial", "shop.custmers.email"],
-            "a pattern that comes after one for the same column counts as met"
+            "a pattern that comes after one for the same column counts as matched"
         );
     }
 

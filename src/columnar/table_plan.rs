@@ -87,7 +87,7 @@ pub struct TablePlan {
     /// For each column, true if it is selected.
     pub(super) is_selected: Vec<bool>,
     /// The patterns of masks that match at least one column.
-    pub(crate) masks_met: Vec<Arc<str>>,
+    pub(crate) matched_masks: Vec<Arc<str>>,
     /// The mask of each column.
     masks: Vec<Option<Mask>>,
     /// The key of masks that hash.
@@ -222,7 +222,7 @@ impl TablePlan {
             key_end: is_key.iter().rposition(|is_key| *is_key).map_or(0, |last| last + 1),
             is_row_key: key == RowKey::FullRow,
             is_key,
-            masks_met: options.masks.met(&table, &names),
+            matched_masks: options.masks.matched(&table, &names),
             names,
             is_selected,
             masks,

@@ -193,7 +193,7 @@ impl Reading {
         stats.rows += rows;
         stats.loaded_rows += rows;
         stats.batches += 1;
-        stats.masks_met.extend(plan.masks_met.iter().cloned());
+        stats.matched_masks.extend(plan.matched_masks.iter().cloned());
         let table = (Arc::clone(&plan.table.database), Arc::clone(&plan.table.table));
         let read = TableStats { inserts: rows, ..TableStats::default() };
         stats.tables.entry(table).or_default().add(&read);

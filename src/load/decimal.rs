@@ -18,14 +18,15 @@ pub(super) fn encode(text: &[u8], precision: u8, scale: u8, out: &mut Vec<u8>) -
     let fraction = fraction.strip_prefix(b".").unwrap_or_default();
     let zeros = integer.iter().take_while(|byte| **byte == b'0').count();
     let integer = integer.get(zeros..).unwrap_or_default();
-    let (whole_digits, scale) = (usize::from(precision.saturating_sub(scale)), usize::from(scale));
-    if integer.len() > whole_digits || fraction.len() > scale {
+    let (integer_digits, scale) =
+        (usize::from(precision.saturating_sub(scale)), usize::from(scale));
+    if integer.len() > integer_digits || fraction.len() > scale {
         return Err(bad());
     }
     let start = out.len();
     let mut groups = Groups { out, flip: if is_negative { u32::MAX } else { 0 } };
     // The integer part begins with an incomplete group, the fraction ends with one.
-    let mut position = whole_digits;
+    let mut position = integer_digits;
     while position > 0 {
         let size = if position % 9 == 0 { 9 } else { position % 9 };
         let digits = (position - size..position).rev();

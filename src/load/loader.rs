@@ -153,7 +153,7 @@ impl Loader {
         };
         let rows = match TableRows::open(server, &request) {
             Ok(rows) => rows,
-            Err(error) if self.is_gone(&name, &error)? => {
+            Err(error) if self.is_dropped(&name, &error)? => {
                 *position = Arc::new(self.without(&name, index, position)?);
                 return self.try_chunk(position);
             }
@@ -197,7 +197,7 @@ impl Loader {
     }
 
     /// True if the error is that the table does not exist any more.
-    fn is_gone(&mut self, name: &TableName, error: &Error) -> Result<bool> {
+    fn is_dropped(&mut self, name: &TableName, error: &Error) -> Result<bool> {
         if !matches!(error.kind(), ErrorKind::Schema | ErrorKind::Server) {
             return Ok(false);
         }

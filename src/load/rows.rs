@@ -398,8 +398,8 @@ fn hold(server: &mut Server, database: &str, table: &str) -> Result<()> {
 
 /// An error if a mask matches no column: values that it should hide would be returned.
 fn check_masks(plan: &TablePlan, options: &PlanOptions) -> Result<()> {
-    let met = plan.masks_met.iter().cloned().collect();
-    match options.masks.unmet(&met).next() {
+    let matched = plan.matched_masks.iter().cloned().collect();
+    match options.masks.unmatched(&matched).next() {
         None => Ok(()),
         Some(pattern) => Err(Error::config(format!(
             "⟦mask⟧: {pattern} matches no column of {}",

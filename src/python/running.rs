@@ -244,13 +244,13 @@ impl Running {
         };
         let tables = tables.unmatched(seen.clone()).into_iter();
         let columns = columns.unmatched(seen).map(|pattern| unmatched("columns: ", pattern));
-        let masks = masks.unmet(&self.reader.stats().masks_met).map(|pattern| {
+        let masks = masks.unmatched(&self.reader.stats().matched_masks).map(|pattern| {
             format!(
                 "mask: no change of a table with a column that matches {pattern:?} in the input"
             )
         });
-        let told = tables.map(|pattern| unmatched("", pattern)).chain(columns).chain(masks);
-        told.filter(|warning| self.warned.insert(warning.clone())).collect()
+        let warnings = tables.map(|pattern| unmatched("", pattern)).chain(columns).chain(masks);
+        warnings.filter(|warning| self.warned.insert(warning.clone())).collect()
     }
 }
 

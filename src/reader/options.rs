@@ -80,6 +80,6 @@ impl ReadOptions {
     pub fn carry_what_is_asked_for(&mut self) {
         let envelope = &self.decode.plan.envelope;
         self.cut.carries_statements = envelope.has(EnvelopeColumn::Query);
-        self.cut.tells_commits = envelope.columns.iter().any(|column| column.is_detail());
+        self.cut.with_commit_details = envelope.columns.iter().any(|column| column.is_detail());
     }
 }

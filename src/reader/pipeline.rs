@@ -175,14 +175,14 @@ impl Waiter {
     }
 }
 
-/// Cuts segments until the end, until an error, or until no more are requested. `hand_over`
+/// Cuts segments until the end, until an error, or until no more are requested. `pass`
 /// receives each segment with its channel, and returns false if it needs no more.
 fn cut<P: Parts>(
     open: impl FnOnce() -> Result<(P, Option<Arc<Position>>)>,
     segments: &Sender<Receiver<Message>>,
     spent: &Receiver<Vec<u8>>,
     cancel: &CancelToken,
-    mut hand_over: impl FnMut(Segment, &Sender<Message>) -> bool,
+    mut pass: impl FnMut(Segment, &Sender<Message>) -> bool,
 ) {
     // If sending fails, there is no receiver for the error.
     let send = |message: Message| {
@@ -205,7 +205,7 @@ fn cut<P: Parts>(
         match guarded(|| log.next_part()) {
             Ok(Some(Part::Segment(segment))) => {
                 let (output, receiver) = bounded(BATCHES_AHEAD);
-                if segments.send(receiver).is_err() || !hand_over(*segment, &output) {
+                if segments.send(receiver).is_err() || !pass(*segment, &output) {
                     return;
                 }
             }

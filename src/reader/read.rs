@@ -46,7 +46,7 @@ pub struct Reader {
     transaction_rows: Option<u64>,
     stats: Stats,
     /// Rows and batches in `stats` from the segment that is being returned.
-    handed_out: (u64, u64),
+    returned: (u64, u64),
     warnings: Vec<String>,
     total_bytes: Option<u64>,
     ended: bool,
@@ -141,7 +141,7 @@ impl Reader {
             lag: None,
             transaction_rows: None,
             stats: Stats::default(),
-            handed_out: (0, 0),
+            returned: (0, 0),
             warnings: Vec::new(),
             total_bytes,
             ended: false,
@@ -221,12 +221,12 @@ impl Reader {
     ) {
         self.tracker.end(position, open);
         // The batches of the segment have set the lag, if there were any.
-        if self.handed_out.1 == 0 {
+        if self.returned.1 == 0 {
             self.note_lag(stats.time_span.map(|(_, committed)| committed));
         }
         self.stats.add(stats);
         // The rows were counted batch by batch.
-        let (rows, batches) = std::mem::take(&mut self.handed_out);
+        let (rows, batches) = std::mem::take(&mut self.returned);
         self.stats.rows = self.stats.rows.saturating_sub(rows);
         self.stats.batches = self.stats.batches.saturating_sub(batches);
         self.warnings.extend(warnings);
@@ -235,8 +235,8 @@ impl Reader {
     fn count_batch(&mut self, rows: u64, committed: Option<i64>) {
         self.stats.rows += rows;
         self.stats.batches += 1;
-        self.handed_out.0 += rows;
-        self.handed_out.1 += 1;
+        self.returned.0 += rows;
+        self.returned.1 += 1;
         self.note_lag(committed);
     }
 

@@ -37,7 +37,7 @@ pub struct Stats {
     /// Tables (`database.table`) for which a history contradicts the log, which takes precedence; with the difference.
     pub history_mismatches: BTreeMap<String, String>,
     /// The patterns of masks that matched a column of a table with changes.
-    pub masks_met: BTreeSet<Arc<str>>,
+    pub matched_masks: BTreeSet<Arc<str>>,
     /// Counts by table.
     pub tables: BTreeMap<(Arc<str>, Arc<str>), TableStats>,
     /// Tables (`database.table`) whose rows cannot be counted, with the reason; their counts contain only bytes.
@@ -131,7 +131,7 @@ impl Stats {
                 None => drop(self.unlogged.insert(parent.clone(), count.clone())),
             }
         }
-        self.masks_met.extend(other.masks_met.iter().cloned());
+        self.matched_masks.extend(other.matched_masks.iter().cloned());
         for (table, mismatch) in &other.history_mismatches {
             self.history_mismatches.entry(table.clone()).or_insert_with(|| mismatch.clone());
         }

@@ -55,7 +55,7 @@ pub struct LogOptions {
     /// True if each piece of a large transaction contains the statement of its first rows.
     pub carries_statements: bool,
     /// True if each run of events has the properties of its commit in the log: GTID, connection, Xid.
-    pub tells_commits: bool,
+    pub with_commit_details: bool,
     /// Event codes that may be skipped although they cannot be decoded.
     pub skip_events: Vec<u8>,
     /// True if statements that were logged as text and may change rows are skipped.
@@ -89,7 +89,7 @@ impl Default for LogOptions {
             verify_checksum: true,
             max_latency: None,
             carries_statements: false,
-            tells_commits: false,
+            with_commit_details: false,
             skip_events: Vec::new(),
             skip_statements: false,
             name_case: NameCase::Unknown,

@@ -1,7 +1,7 @@
 """Docstrings, comments and messages are in plain English: of the package and the Rust code, and of tests, benchmarks and tools.
 
 Early versions used the words of `WORDS` in a sense of their own. A file that needs one in its usual sense is in `ALLOWED`.
-Names are checked in the package only, whose names are public.
+Names are checked in the package and in Rust, not in Python programs such as tests.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ import ast
 import io
 import re
 import tokenize
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
 from pathlib import Path
 
 REPOSITORY = Path(__file__).parents[2]
@@ -79,7 +80,7 @@ MAY_BEGIN = ("As in ",)
 FOUND = re.compile(rf"\b({'|'.join(sorted(WORDS, key=len, reverse=True))})\b", re.IGNORECASE)
 
 
-Texts = Iterator[tuple[int, str]]
+Texts = Iterable[tuple[int, str]]
 """Parts of a file, each with its line."""
 
 
@@ -101,11 +102,14 @@ def program_texts(source: str) -> Texts:
             yield line, text.partition("#")[2]
 
 
-def docstrings(source: str) -> Texts:
+@cache
+def docstrings(source: str) -> Sequence[tuple[int, str]]:
+    found = []
     for node in ast.walk(ast.parse(source)):
         match node:
             case ast.Expr(value=ast.Constant(value=str(text))):
-                yield node.lineno, text.strip()
+                found.append((node.lineno, text.strip()))
+    return found
 
 
 RUST_TEXT = re.compile(
@@ -126,6 +130,13 @@ def rust_texts(source: str) -> Texts:
         line, end = line + source.count("\n", end, match.start()), match.start()
         text = match["comment"] or match["string"] or match["raw"] or ""
         yield line, re.sub(r"\n[ ]*//[/!]?|`[^`\n]*`|\{[a-z_]+\}", " ", text)
+
+
+def rust_texts_and_names(source: str) -> Texts:
+    """The comments and strings of Rust code, and then its lines of code, with spaces between the words of names."""
+    yield from rust_texts(source)
+    code = RUST_TEXT.sub(lambda match: "\n" * match[0].count("\n"), source)
+    yield from enumerate(re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", code).split("\n"), 1)
 
 
 def rust_docs(source: str) -> Texts:
@@ -153,7 +164,7 @@ def headless(texts: Texts) -> Iterator[tuple[int, str]]:
 SOURCES: list[tuple[dict[str, str], Callable[[str], Texts], Callable[[str], Texts]]] = [
     (PACKAGE, package_texts, docstrings),
     (PROGRAMS, program_texts, docstrings),
-    (RUST, rust_texts, rust_docs),
+    (RUST, rust_texts_and_names, rust_docs),
 ]
 """Files, with the functions that return their texts and their documentation."""
 
@@ -195,15 +206,16 @@ def is_gone(name):
 
 
 def test_a_listed_word_is_found_in_rust() -> None:
-    """In documentation, over the end of a line, in a comment and a message; not in a name."""
+    """In documentation, over the end of a line, in a comment, a message, and names of both forms."""
     source = """
 /// Whether it goes
 /// on.
-fn is_gone(quote: char) -> bool {
+fn is_gone(quote: char) -> WholeRow {
     // It stands there.
     quote == '"' || quote == '\\'' && panic!("it is \\"told\\"")
 }
 """
     found = {word for _, word in words_of(rust_texts(source))}
     assert found == {"goes on", "stands", "told"}
+    assert list(words_of(rust_texts_and_names(source)))[-2:] == [(4, "gone"), (4, "whole")]
     assert list(headless(rust_docs(source))) == [(2, "Whether it goes  on.")]

@@ -209,7 +209,7 @@ impl TableBatches {
         for (column, count) in zero_dates {
             *stats.zero_dates.entry(plan.column_label(column)).or_default() += count;
         }
-        stats.masks_met.extend(plan.masks_met.iter().cloned());
+        stats.matched_masks.extend(plan.matched_masks.iter().cloned());
         if let Some(history_mismatch) = &plan.history_mismatch {
             stats
                 .history_mismatches

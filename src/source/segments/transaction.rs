@@ -258,7 +258,7 @@ impl Segments {
     ) {
         let Some(file) = self.walk.context() else { return };
         let commit_version = self.walk.commit_version(group.transaction.start);
-        let tells_commits = self.walk.options().tells_commits;
+        let with_commit_details = self.walk.options().with_commit_details;
         self.draft.add_time(group.transaction.commit_timestamp);
         for (index, &(start, part_end, rows_before)) in parts.iter().enumerate() {
             self.draft.spans.push(Span {
@@ -269,7 +269,7 @@ impl Segments {
                 commit_version,
                 extent: group.transaction.start..end,
                 rows_before,
-                more: (tells_commits || delivered.is_some()).then(|| {
+                more: (with_commit_details || delivered.is_some()).then(|| {
                     Box::new(SpanDetails {
                         transaction: group.transaction,
                         gtid: group.gtid.clone(),
