@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 /// A key by which rows are read in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LoadKey {
+pub(super) struct LoadKey {
     /// The name of its index.
     index: String,
     columns: Vec<KeyColumn>,
@@ -50,7 +50,7 @@ enum KeyKind {
 
 impl LoadKey {
     /// The key by which the rows of a table can be read in order; `None` if it has none.
-    pub fn of(table: &TableSchema) -> Option<Self> {
+    pub(super) fn of(table: &TableSchema) -> Option<Self> {
         let is_usable = |index: &&Index| index.visible && index.identifies_rows(&table.columns);
         let of_kind =
             |kind| table.indexes.iter().filter(is_usable).filter(move |index| index.kind == kind);

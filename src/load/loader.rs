@@ -95,10 +95,7 @@ impl Loader {
         let mut changes = 0;
         loop {
             let error = match self.try_chunk(position) {
-                Ok(chunk) => {
-                    self.connecting.works();
-                    return Ok(chunk);
-                }
+                Ok(chunk) => return Ok(chunk),
                 Err(error) => error,
             };
             let is_changed = error.server_code().is_some_and(|code| CHANGED.contains(&code));
@@ -241,6 +238,10 @@ impl Loader {
         self.server = end.server;
         if let Some(progress) = &mut self.progress {
             progress.add(end.rows);
+        }
+        // A connection that is lost before the first rows, each time, is not tried for ever.
+        if end.failure.is_none() || end.rows > 0 {
+            self.connecting.works();
         }
         match end.failure {
             None => Ok(()),

@@ -14,6 +14,7 @@
 //! | `loader.rs` | opens the chunks one after another |
 //! | `chunk.rs` | reads a chunk in a thread |
 //! | `progress.rs` | reports the progress |
+//! | `killer.rs` | ends a query that is not needed any more |
 //! | `tables.rs` | the tables of a load |
 //! | `image.rs`, `temporal.rs`, `decimal.rs` | convert rows of the binary protocol to row images |
 //!
@@ -24,6 +25,7 @@ mod decimal;
 mod image;
 mod join;
 mod key;
+mod killer;
 mod loader;
 mod members;
 mod progress;
@@ -34,10 +36,10 @@ mod tables;
 mod temporal;
 
 pub use join::load;
-pub use key::LoadKey;
+pub use killer::Killer;
 pub use loader::LoadOptions;
 pub use query::Part;
-pub use rows::{Killer, TableRequest, TableRows};
+pub use rows::{TableRequest, TableRows};
 pub use snapshot::{Locks, Snapshot};
 
 /// The target of log messages.

@@ -11,7 +11,7 @@ use crate::cancel::CancelToken;
 use crate::change::UpdateRule;
 use crate::columnar::{CommitDetails, PlanOptions, Stamp, TableBuilder, TablePlan};
 use crate::error::{Error, ErrorKind, Result};
-use crate::net::{ConnectOptions, Server};
+use crate::net::Server;
 use crate::position::{KeyValues, RowsRead, file_number};
 use crate::protocol::BinaryRow;
 use crate::reader::BatchLimits;
@@ -67,43 +67,6 @@ pub struct TableRows {
     stamp: LoadStamp,
     has_ended: bool,
     has_failed: bool,
-}
-
-/// Ends a query on the server over another connection. A server notices the end of a connection only when it writes rows.
-pub struct Killer {
-    options: ConnectOptions,
-    /// The server's identity: an address may lead to several servers, which have connections of the same numbers.
-    server: String,
-    connection_id: u32,
-}
-
-impl Killer {
-    /// Creates the killer of the queries of a connection.
-    pub fn of(server: &mut Server) -> Self {
-        let id = server.identity().id.clone();
-        let connection = server.connection();
-        Self {
-            options: connection.options().clone(),
-            server: id,
-            connection_id: connection.greeting().connection_id,
-        }
-    }
-
-    /// Ends the connection of the query. An account may end its own connections without a privilege.
-    ///
-    /// # Errors
-    /// The server cannot be reached, or a different one answers.
-    pub fn kill(self) -> Result<()> {
-        let mut server = Server::open(self.options)?;
-        if server.identity().id != self.server {
-            return Err(Error::new(ErrorKind::ServerIdentity, "a different server answers"));
-        }
-        match server.connection().query(&format!("KILL {}", self.connection_id)) {
-            // It has ended meanwhile.
-            Err(error) if error.server_code() == Some(NO_SUCH_CONNECTION) => Ok(()),
-            answer => answer.map(drop),
-        }
-    }
 }
 
 /// The envelope of all rows.
@@ -411,7 +374,6 @@ fn check_masks(plan: &TablePlan, options: &PlanOptions) -> Result<()> {
 /// The database or the table does not exist, or the account may not read it.
 const NOT_READABLE: [u16; 3] = [1049, 1142, 1146];
 
-const NO_SUCH_CONNECTION: u16 = 1094;
 const UNKNOWN_VARIABLE: u16 = 1193;
 
 /// The number of bytes of images that are decoded together: they stay in the processor's cache.
