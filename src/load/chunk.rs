@@ -4,7 +4,6 @@ use super::rows::TableRows;
 use crate::cancel::CancelToken;
 use crate::columnar::TablePlan;
 use crate::error::{Error, ErrorKind, Result};
-use crate::net::Server;
 use crate::position::{LoadProgress, Position, RowsRead};
 use crate::reader::{ChangeBatch, Output, Progress, Reach, Stats, TableKey, TableStats, Upto};
 use arrow_array::RecordBatch;
@@ -13,19 +12,59 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
+/// The rows of a chunk.
+pub(super) trait ChunkRows {
+    /// Reads rows until a batch is full; `None` after the last one.
+    fn next_batch(&mut self, cancel: &CancelToken) -> Result<Option<RecordBatch>>;
+
+    /// The rows of the table that were read, with all batches until now.
+    fn read(&self) -> RowsRead;
+
+    /// A place in the log after all changes that the rows contain; `None` if that is the position of the snapshot.
+    fn end_of_changes(&mut self) -> Result<Option<(String, u64)>>;
+
+    /// The zero dates that became NULL since the last call: the name of the column, and their number.
+    fn take_zero_dates(&mut self) -> Vec<(String, u64)>;
+
+    /// The plan of all batches.
+    fn plan(&self) -> &Arc<TablePlan>;
+}
+
+impl ChunkRows for TableRows {
+    fn next_batch(&mut self, cancel: &CancelToken) -> Result<Option<RecordBatch>> {
+        Self::next_batch(self, cancel)
+    }
+
+    fn read(&self) -> RowsRead {
+        Self::read(self)
+    }
+
+    fn end_of_changes(&mut self) -> Result<Option<(String, u64)>> {
+        Self::end_of_changes(self)
+    }
+
+    fn take_zero_dates(&mut self) -> Vec<(String, u64)> {
+        Self::take_zero_dates(self)
+    }
+
+    fn plan(&self) -> &Arc<TablePlan> {
+        Self::plan(self)
+    }
+}
+
 /// A chunk that is being read.
-pub(super) struct Chunk {
+pub(super) struct Chunk<R = TableRows> {
     /// The position of its snapshot.
     pub(super) position: Position,
     base: Sender<Arc<Position>>,
     outputs: Receiver<Result<Output>>,
-    thread: JoinHandle<ChunkEnd>,
+    thread: JoinHandle<ChunkEnd<R>>,
 }
 
 /// The end of a chunk.
-pub(super) struct ChunkEnd {
-    /// The connection, if it can be used again.
-    pub(super) server: Option<Server>,
+pub(super) struct ChunkEnd<R> {
+    /// What it was read from, if the connection can be used again.
+    pub(super) open: Option<R>,
     /// The progress with all batches that were sent.
     pub(super) load: LoadProgress,
     /// The number of rows in these batches.
@@ -40,20 +79,18 @@ struct Read {
     read: RowsRead,
 }
 
-impl Chunk {
+impl<R: ChunkRows + Send + 'static> Chunk<R> {
     /// Starts to read. `table` is the index of the table in `load`.
     pub(super) fn start(
-        rows: TableRows,
+        rows: R,
         position: Position,
-        mut load: LoadProgress,
+        load: LoadProgress,
         table: usize,
         cancel: CancelToken,
     ) -> Result<Self> {
-        // A load that continues inside of this chunk numbers its rows from the next chunk on.
-        load.chunks += 1;
         let (base, its_base) = bounded(1);
         let (output, outputs) = bounded(BATCHES_AHEAD);
-        let reading = Reading { rows, load, table, cancel };
+        let reading = Reading::new(rows, load, table, cancel);
         let thread = std::thread::Builder::new()
             .name("binarrow-load".into())
             .spawn(move || reading.run(&its_base, &output))
@@ -62,7 +99,10 @@ impl Chunk {
     }
 
     /// The log before the chunk was read, up to `base`: its rows can be returned now.
-    pub(super) fn release(self, base: Arc<Position>) -> (Receiver<Result<Output>>, ReleasedChunk) {
+    pub(super) fn release(
+        self,
+        base: Arc<Position>,
+    ) -> (Receiver<Result<Output>>, ReleasedChunk<R>) {
         // If the thread has ended, its error is in its end.
         drop(self.base.send(base));
         (self.outputs, ReleasedChunk(self.thread))
@@ -70,11 +110,11 @@ impl Chunk {
 }
 
 /// A chunk whose rows are being returned.
-pub(super) struct ReleasedChunk(JoinHandle<ChunkEnd>);
+pub(super) struct ReleasedChunk<R>(JoinHandle<ChunkEnd<R>>);
 
-impl ReleasedChunk {
+impl<R> ReleasedChunk<R> {
     /// Waits for the end.
-    pub(super) fn end(self) -> Result<ChunkEnd> {
+    pub(super) fn end(self) -> Result<ChunkEnd<R>> {
         self.0.join().map_err(|_| {
             Error::new(ErrorKind::Internal, "a defect of binarrow in a load; please report it")
         })
@@ -82,19 +122,30 @@ impl ReleasedChunk {
 }
 
 /// The thread's part.
-struct Reading {
-    rows: TableRows,
+pub(super) struct Reading<R> {
+    rows: R,
     load: LoadProgress,
     table: usize,
     cancel: CancelToken,
 }
 
-impl Reading {
-    fn run(mut self, base: &Receiver<Arc<Position>>, output: &Sender<Result<Output>>) -> ChunkEnd {
+impl<R: ChunkRows> Reading<R> {
+    pub(super) fn new(rows: R, mut load: LoadProgress, table: usize, cancel: CancelToken) -> Self {
+        // A load that continues inside of this chunk numbers its rows from the next chunk on.
+        load.chunks += 1;
+        Self { rows, load, table, cancel }
+    }
+
+    /// Reads and returns all rows.
+    pub(super) fn run(
+        mut self,
+        base: &Receiver<Arc<Position>>,
+        output: &Sender<Result<Output>>,
+    ) -> ChunkEnd<R> {
         let mut stats = Stats::default();
         let failure = self.read(base, output, &mut stats).err();
-        let server = failure.is_none().then(|| self.rows.into_server());
-        ChunkEnd { server, load: self.load, rows: stats.loaded_rows, failure }
+        let open = failure.is_none().then_some(self.rows);
+        ChunkEnd { open, load: self.load, rows: stats.loaded_rows, failure }
     }
 
     /// Reads until the base is known; then returns batches.

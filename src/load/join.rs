@@ -14,14 +14,14 @@
 //! Rows are in the order of their key, and each batch ends at a key. A load that was interrupted continues after the last key,
 //! with a new snapshot.
 
-use super::chunk::{Chunk, ReleasedChunk};
+use super::load_source::{LoadLog, LoadSource, ServerSource};
 use super::loader::{LoadOptions, Loader};
 use crate::cancel::CancelToken;
 use crate::error::Result;
 use crate::net::Server;
 use crate::position::{Position, compare_files};
 use crate::reader::{Output, Part, Parts, ReadOptions, Reader, Stats, adapt};
-use crate::source::{LiveFeed, LiveOptions, LiveStart, LogOptions, Segments};
+use crate::source::{LiveOptions, LogOptions};
 use crossbeam_channel::{Receiver, bounded};
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -41,42 +41,39 @@ pub fn load(
     let position = start.map(|start| Arc::new(*start));
     let begin = position.clone();
     let loader = Loader::new(server, &live, &options, load)?;
-    let join_live = live.clone();
+    let source_live = live.clone();
     let open = move |cut: LogOptions| {
-        let position = begin.clone().unwrap_or_default();
-        let join = Join { live: join_live, cut, loader, position, next: Next::Chunk };
-        Ok((join, begin))
+        let source = ServerSource { live: source_live, cut, loader };
+        Ok((Join::new(source, begin.clone().unwrap_or_default()), begin))
     };
     Reader::of_parts(&live, options, position, open)
 }
 
 /// The parts of a load and of the log.
-struct Join {
-    live: LiveOptions,
-    cut: LogOptions,
-    loader: Loader,
+struct Join<S: LoadSource> {
+    source: S,
     /// The position that was reached; without a file before the first snapshot.
     position: Arc<Position>,
-    next: Next,
+    next: Next<S>,
 }
 
 /// The input that is read next.
-enum Next {
+enum Next<S: LoadSource> {
     /// The snapshot of the next chunk.
     Chunk,
     /// The log up to the snapshot of a chunk.
-    LogBefore(Box<Segments>, Box<Chunk>),
+    LogBefore(Box<S::Log>, Box<S::Chunk>),
     /// Nothing before a chunk's thread has ended.
-    AfterChunk(ReleasedChunk),
+    AfterChunk(S::Released),
     /// The log up to the position at which the rows are consistent.
-    LogUntilConsistent(Box<Segments>),
+    LogUntilConsistent(Box<S::Log>),
     /// The log.
-    Log(Box<Segments>),
+    Log(Box<S::Log>),
     /// Nothing.
     End,
 }
 
-impl Parts for Join {
+impl<S: LoadSource> Parts for Join<S> {
     fn next_part(&mut self) -> Result<Option<Part>> {
         loop {
             let part = match std::mem::replace(&mut self.next, Next::End) {
@@ -92,7 +89,9 @@ impl Parts for Join {
                     }
                 },
                 Next::AfterChunk(chunk) => {
-                    self.end_chunk(chunk)?;
+                    let load = Some(Arc::new(self.source.end_chunk(chunk)?));
+                    self.position = Arc::new(Position { load, ..Position::clone(&self.position) });
+                    self.next = Next::Chunk;
                     None
                 }
                 Next::LogUntilConsistent(mut log) => match log.next_part()? {
@@ -130,41 +129,35 @@ impl Parts for Join {
     }
 
     fn cancel_with(&mut self, cancel: &CancelToken) {
-        self.live.cancel = cancel.clone();
+        self.source.cancel_with(cancel);
     }
 }
 
-impl Join {
+impl<S: LoadSource> Join<S> {
+    fn new(source: S, position: Arc<Position>) -> Self {
+        Self { source, position, next: Next::Chunk }
+    }
+
     /// Opens the snapshot of the next chunk. Without one, the load is complete.
     fn open_chunk(&mut self) -> Result<Option<Part>> {
-        let Some(chunk) = self.loader.next_chunk(&mut self.position)? else {
+        let Some(chunk) = self.source.next_chunk(&mut self.position)? else {
             return self.after_last_chunk();
         };
-        match self.is_before(&chunk.position.file, chunk.position.offset) {
+        let snapshot = S::snapshot(&chunk);
+        match self.is_before(&snapshot.file, snapshot.offset) {
             false => Ok(Some(self.release(chunk))),
             true => {
-                let log = self.log(Some(chunk.position.clone()))?;
-                self.next = Next::LogBefore(log, Box::new(chunk));
+                let log = self.source.log(&self.position, Some(snapshot.clone()))?;
+                self.next = Next::LogBefore(Box::new(log), Box::new(chunk));
                 Ok(None)
             }
         }
     }
 
-    fn release(&mut self, chunk: Chunk) -> Part {
-        let (outputs, released) = chunk.release(Arc::clone(&self.position));
+    fn release(&mut self, chunk: S::Chunk) -> Part {
+        let (outputs, released) = S::release(chunk, Arc::clone(&self.position));
         self.next = Next::AfterChunk(released);
         Part::Decoded(outputs)
-    }
-
-    fn end_chunk(&mut self, chunk: ReleasedChunk) -> Result<()> {
-        let end = chunk.end()?;
-        self.position = Arc::new(Position {
-            load: Some(Arc::new(end.load.clone())),
-            ..Position::clone(&self.position)
-        });
-        self.loader.take_back(end)?;
-        self.next = Next::Chunk;
-        Ok(())
     }
 
     fn after_last_chunk(&mut self) -> Result<Option<Part>> {
@@ -179,7 +172,8 @@ impl Join {
                     load: None,
                     ..Position::clone(&self.position)
                 };
-                self.next = Next::LogUntilConsistent(self.log(Some(goal))?);
+                let log = self.source.log(&self.position, Some(goal))?;
+                self.next = Next::LogUntilConsistent(Box::new(log));
                 Ok(None)
             }
             None => self.complete().map(Some),
@@ -188,9 +182,9 @@ impl Join {
 
     /// The load is complete: positions are those of the log only.
     fn complete(&mut self) -> Result<Part> {
-        self.loader.log_end(self.position.load.as_deref());
+        self.source.log_end(self.position.load.as_deref());
         self.position = Arc::new(Position { load: None, ..Position::clone(&self.position) });
-        self.next = Next::Log(self.log(None)?);
+        self.next = Next::Log(Box::new(self.source.log(&self.position, None)?));
         Ok(Part::Decoded(one(Output::End {
             position: Arc::clone(&self.position),
             open: None,
@@ -203,21 +197,6 @@ impl Join {
     fn is_before(&self, file: &str, offset: u64) -> bool {
         compare_files(&self.position.file, file)
             .is_some_and(|files| files.then(self.position.offset.cmp(&offset)) == Ordering::Less)
-    }
-
-    /// The log from the position that was reached, up to a goal if there is one.
-    fn log(&self, goal: Option<Position>) -> Result<Box<Segments>> {
-        let goal = goal.map(Box::new);
-        let mut live = LiveOptions { goal: goal.clone(), ..self.live.clone() };
-        live.connector = self.loader.connector();
-        live.dump.ends |= goal.is_some();
-        let start = LiveStart::Position(Box::new(Position::clone(&self.position)));
-        let (feed, begin) = LiveFeed::start(None, &start, live)?;
-        self.loader.check_server(begin.position.server.as_deref())?;
-        let cut = LogOptions { goal, ..self.cut.clone() };
-        let mut log = Segments::live(Box::new(feed), begin, cut)?;
-        log.cancel_with(&self.live.cancel);
-        Ok(Box::new(log))
     }
 }
 

@@ -234,8 +234,8 @@ impl Loader {
     }
 
     /// Takes the connection of a chunk back, or decides about its error.
-    pub(super) fn take_back(&mut self, end: ChunkEnd) -> Result<()> {
-        self.server = end.server;
+    pub(super) fn take_back(&mut self, end: ChunkEnd<TableRows>) -> Result<()> {
+        self.server = end.open.map(TableRows::into_server);
         if let Some(progress) = &mut self.progress {
             progress.add(end.rows);
         }

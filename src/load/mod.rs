@@ -11,6 +11,7 @@
 //! | `key.rs` | the order of a table's rows, and the conditions of a part |
 //! | `members.rs` | completes members of ENUM and SET columns |
 //! | `join.rs` | an initial load: chunks of rows, and the log between their snapshots |
+//! | `load_source.rs` | what the join reads: the chunks and the log of a server |
 //! | `loader.rs` | opens the chunks one after another |
 //! | `chunk.rs` | reads a chunk in a thread |
 //! | `progress.rs` | reports the progress |
@@ -26,6 +27,7 @@ mod image;
 mod join;
 mod key;
 mod killer;
+mod load_source;
 mod loader;
 mod members;
 mod progress;
