@@ -183,6 +183,12 @@ impl<R: ChunkRows> Reading<R> {
                     }
                 },
             };
+            if read.read == RowsRead::All
+                && let Err(error) = self.keep_end_of_changes()
+            {
+                failure = Some(error);
+                break;
+            }
             let after = self.after(&before, read.read);
             self.count(stats, &read.batch);
             let sent = self.output(read.batch, Arc::clone(&before), Arc::clone(&after));
@@ -190,9 +196,9 @@ impl<R: ChunkRows> Reading<R> {
             before = after;
         }
         if failure.is_none() {
-            if let Some(end) = self.rows.end_of_changes()? {
-                self.load.consistent_from = Some(end);
-            }
+            failure = self.keep_end_of_changes().err();
+        }
+        if failure.is_none() {
             before = self.after(&before, self.rows.read());
         }
         for (column, count) in self.rows.take_zero_dates() {
@@ -211,6 +217,15 @@ impl<R: ChunkRows> Reading<R> {
     fn next(&mut self) -> Result<Option<Read>> {
         let batch = self.rows.next_batch(&self.cancel)?;
         Ok(batch.map(|batch| Read { batch, read: self.rows.read() }))
+    }
+
+    /// Stores the place after all changes that the rows contain, before a position shows that the table has no more chunks: a
+    /// reader that is stopped there opens none, and continues with the log.
+    fn keep_end_of_changes(&mut self) -> Result<()> {
+        if let Some(end) = self.rows.end_of_changes()? {
+            self.load.consistent_from = Some(end);
+        }
+        Ok(())
     }
 
     /// The position after a batch.
