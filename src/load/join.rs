@@ -207,3 +207,6 @@ fn one(output: Output) -> Receiver<Result<Output>> {
     drop(sender.send(Ok(output)));
     receiver
 }
+
+#[cfg(test)]
+mod simulation;
