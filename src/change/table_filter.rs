@@ -109,6 +109,14 @@ impl TableFilter {
         (!names.is_empty()).then_some(names)
     }
 
+    /// The names to include that have no wildcards.
+    pub fn names_without_wildcards(&self) -> impl Iterator<Item = TableName> {
+        self.include.iter().filter(|pattern| pattern.is_exact()).map(|pattern| TableName {
+            database: pattern.database.clone(),
+            table: pattern.table.clone(),
+        })
+    }
+
     /// True if rows of the table are selected.
     pub fn accepts(&self, database: &str, table: &str) -> bool {
         self.matches(database, table) && self.skips_as_ghost(database, table).is_none()

@@ -1,4 +1,4 @@
-//! Ends a query that a server executes for rows that nobody reads any more.
+//! Ends a query that a server executes for rows that are not needed any more.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::net::{ConnectOptions, Server};

@@ -4,9 +4,9 @@ use super::LOG;
 use super::chunk::{Chunk, ChunkEnd};
 use super::progress::Progress;
 use super::query::Part;
-use super::rows::{TableRequest, TableRows};
+use super::rows::{TableRequest, TableRows, prepare_session};
 use super::snapshot::{Locks, Snapshot};
-use super::tables::selected;
+use super::tables::{check_named, selected, without_key};
 use crate::change::TableFilter;
 use crate::columnar::PlanOptions;
 use crate::ddl::TableName;
@@ -39,6 +39,12 @@ pub(super) struct Loader {
     live: LiveOptions,
     /// The progress of the current table.
     progress: Option<Progress>,
+    /// The open snapshot in which tables without a key are read: the log is read from its position on.
+    first: Option<Snapshot>,
+    /// True if the tables of a load that continues were compared with the selected ones.
+    is_checked: bool,
+    /// The number of these tables, which come first.
+    keyless: usize,
     /// The connection, between two chunks.
     server: Option<Server>,
     /// The server's identity: rows and log are those of one server.
@@ -65,6 +71,9 @@ impl Loader {
             connector,
             connecting,
             progress: None,
+            first: None,
+            is_checked: false,
+            keyless: 0,
             live,
             id: server.identity().id.clone(),
             server: Some(server),
@@ -114,9 +123,13 @@ impl Loader {
     fn try_chunk(&mut self, position: &mut Arc<Position>) -> Result<Option<Chunk>> {
         let mut server = self.connect()?;
         let load = match &position.load {
-            Some(load) => Arc::clone(load),
+            Some(load) => {
+                self.check_tables(&mut server, load)?;
+                Arc::clone(load)
+            }
             None => {
                 *position = Arc::new(self.begin(&mut server)?);
+                self.is_checked = true;
                 position.load.clone().unwrap_or_default()
             }
         };
@@ -125,6 +138,10 @@ impl Loader {
             return Ok(None);
         };
         self.check_server(position.server.as_deref())?;
+        let is_keyless = index < self.keyless;
+        if !is_keyless && self.first.take().is_some() {
+            server.connection().query("ROLLBACK")?;
+        }
         let name = TableName { database: table.database.clone(), table: table.table.clone() };
         if !self.progress.as_ref().is_some_and(|progress| progress.is_of(&name)) {
             log::info!(target: LOG, "loading {name}");
@@ -142,6 +159,7 @@ impl Loader {
                 after,
                 limit: self.options.chunk_rows,
                 number: load.chunks,
+                snapshot: self.first.clone(),
                 reached: Some(Position::clone(position)),
             }),
             locks: self.options.locks,
@@ -159,7 +177,7 @@ impl Loader {
         if rows.has_restarted() {
             log::warn!(target: LOG, "the key of {name} was changed during its load: its rows are loaded again from the first");
         }
-        check_key(&rows, &table.read)?;
+        check_key(&rows, &table.read, self.first.is_some())?;
         let snapshot = rows.snapshot().map(|snapshot| snapshot.position.clone());
         let snapshot = Position { load: None, ..snapshot.unwrap_or_default() };
         let load = LoadProgress::clone(&load);
@@ -167,15 +185,25 @@ impl Loader {
     }
 
     /// The position at which the load begins, and its tables. A table that is created later is completely in the log.
-    fn begin(&self, server: &mut Server) -> Result<Position> {
+    fn begin(&mut self, server: &mut Server) -> Result<Position> {
+        prepare_session(server)?;
         let mut tables = selected(server, &self.tables)?;
         for _ in 0..MAX_CHANGES {
+            check_named(&self.tables, &tables)?;
+            let keyless = without_key(server, &tables)?;
             let snapshot = Snapshot::open(server, self.options.locks)?;
-            server.connection().query("ROLLBACK")?;
             let now = selected(server, &self.tables)?;
             if now != tables {
+                server.connection().query("ROLLBACK")?;
                 tables = now;
                 continue;
+            }
+            // They are read first, in this snapshot.
+            tables.sort_by_key(|table| !keyless.contains(table));
+            self.keyless = keyless.len();
+            match keyless.is_empty() {
+                true => drop(server.connection().query("ROLLBACK")?),
+                false => self.first = Some(snapshot.clone()),
             }
             if tables.is_empty() {
                 return Err(Error::config(
@@ -191,6 +219,34 @@ impl Loader {
             ErrorKind::Server,
             "tables are created or dropped all the time: try again at a quieter time",
         ))
+    }
+
+    /// Checks that the load is one of the selected tables, once.
+    fn check_tables(&mut self, server: &mut Server, load: &LoadProgress) -> Result<()> {
+        if std::mem::replace(&mut self.is_checked, true) {
+            return Ok(());
+        }
+        let is_selected = |table: &&TableLoad| self.tables.accepts(&table.database, &table.table);
+        let name = match load.tables.iter().find(|table| !is_selected(table)) {
+            Some(table) => table.name(),
+            None => {
+                let now = selected(server, &self.tables)?;
+                let is_known = |name: &TableName| {
+                    load.tables
+                        .iter()
+                        .any(|known| known.database == name.database && known.table == name.table)
+                };
+                let mut named = self.tables.names_without_wildcards();
+                match named.find(|name| now.contains(name) && !is_known(name)) {
+                    Some(name) => name.to_string(),
+                    None => return Ok(()),
+                }
+            }
+        };
+        Err(Error::config(format!(
+            "the initial load began with other tables: {name} differs. Continue with the same ⟦tables⟧, and load others in a stream of \
+             their own"
+        )))
     }
 
     /// True if the error is that the table does not exist any more.
@@ -236,10 +292,13 @@ impl Loader {
     /// Takes the connection of a chunk back, or decides about its error.
     pub(super) fn take_back(&mut self, end: ChunkEnd<TableRows>) -> Result<()> {
         self.server = end.open.map(TableRows::into_server);
+        if self.server.is_none() {
+            self.first = None;
+        }
         if let Some(progress) = &mut self.progress {
             progress.add(end.rows);
         }
-        // A connection that is lost before the first rows, each time, is not tried for ever.
+        // A connection that is lost before the first rows, each time, is not tried always.
         if end.failure.is_none() || end.rows > 0 {
             self.connecting.works();
         }
@@ -273,16 +332,16 @@ impl Loader {
 }
 
 /// Checks that rows without a key are returned once, and that no change is returned in addition to them.
-fn check_key(rows: &TableRows, read: &RowsRead) -> Result<()> {
+fn check_key(rows: &TableRows, read: &RowsRead, is_first: bool) -> Result<()> {
     let table = &rows.plan().table;
     if table.row_key() != RowKey::FullRow {
         return Ok(());
     }
     let name = full_name(&table.database, &table.table);
-    if *read == RowsRead::Some {
+    if *read == RowsRead::Some || !is_first {
         return Err(Error::config(format!(
-            "the load of {name} was interrupted, and without a key it cannot continue: delete the rows of the table from the target, \
-             and start the load again"
+            "{name} has no key, and the load was interrupted before all its rows were read, or the table is new since then: it \
+             cannot continue. Delete the rows from the target, and start the load again"
         )));
     }
     match rows.snapshot().is_some_and(|snapshot| snapshot.is_exact) {

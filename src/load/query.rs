@@ -2,6 +2,7 @@
 
 use super::image::CellForm;
 use super::key::{KeyReader, LoadKey};
+use super::snapshot::Snapshot;
 use crate::columnar::TablePlan;
 use crate::error::{Error, ErrorKind, Result};
 use crate::net::Server;
@@ -19,6 +20,8 @@ pub struct Part {
     pub limit: u64,
     /// Its number in the load: `_change_ordinal` of its rows begins there.
     pub number: u32,
+    /// The snapshot that is open already, and remains open; by default one is opened and closed.
+    pub snapshot: Option<Snapshot>,
     /// The position that the load has reached: the snapshot contains all transactions before it.
     pub reached: Option<Position>,
 }

@@ -59,6 +59,8 @@ pub struct TableRows {
     last: Option<KeyValues>,
     /// True if the part begins with the first row although it should continue: the table has another key.
     has_restarted: bool,
+    /// True if the snapshot remains open after the last row.
+    keeps_snapshot: bool,
     /// The number of rows that are missing from the part.
     left: u64,
     /// The images of rows that are not in the builder yet.
@@ -92,9 +94,13 @@ impl TableRows {
             NameCase::Folded => (request.database.to_lowercase(), request.table.to_lowercase()),
             _ => (request.database.clone(), request.table.clone()),
         };
-        let mut snapshot = match request.part.is_some() || request.plan.envelope.needs_position() {
-            true => Some(Snapshot::open(&mut server, request.locks)?),
-            false => server.open_snapshot().map(|()| None)?,
+        let is_open = request.part.as_ref().and_then(|part| part.snapshot.clone());
+        let keeps_snapshot = is_open.is_some();
+        let needs_position = request.part.is_some() || request.plan.envelope.needs_position();
+        let mut snapshot = match is_open {
+            Some(snapshot) => Some(snapshot),
+            None if needs_position => Some(Snapshot::open(&mut server, request.locks)?),
+            None => server.open_snapshot().map(|()| None)?,
         };
         let reached = request.part.as_ref().and_then(|part| part.reached.as_ref());
         if let (Some(snapshot), Some(reached)) = (&mut snapshot, reached) {
@@ -126,6 +132,10 @@ impl TableRows {
         // Values have the form of the log: text in the character set of its column.
         server.connection().query("SET SESSION character_set_results = NULL")?;
         let part = part.map(|(key, part)| (key, after, part.limit));
+        if after.is_some() {
+            // A key may be a date such as February 31.
+            server.connection().query("SET SESSION sql_mode = 'ALLOW_INVALID_DATES'")?;
+        }
         let sql = query.sql(&plan.table, kind, request.condition.as_deref(), part)?;
         query.start(&mut server, &sql, request.condition.is_some())?;
         let (file, position) = match &snapshot {
@@ -156,6 +166,7 @@ impl TableRows {
             key: reader,
             last: None,
             has_restarted,
+            keeps_snapshot,
             images: Vec::new(),
             image_rows: 0,
             stamp,
@@ -191,6 +202,11 @@ impl TableRows {
     /// True if the table has an order, so that a read can continue after a row.
     pub fn has_order(&self) -> bool {
         self.key.is_some()
+    }
+
+    /// True if the last row was read.
+    pub fn has_ended(&self) -> bool {
+        self.has_ended
     }
 
     /// A place in the log after all changes that the rows contain; `None` if that is the position of the snapshot.
@@ -274,7 +290,9 @@ impl TableRows {
         }
         if self.has_ended {
             // All rows are there: if this fails, the connection and its transaction have ended.
-            drop(self.server.connection().query("COMMIT"));
+            if !self.keeps_snapshot {
+                drop(self.server.connection().query("COMMIT"));
+            }
         }
         Ok(())
     }
@@ -327,16 +345,21 @@ fn loaded_schema(mut table: TableSchema) -> TableSchema {
 }
 
 /// Sets the session so that no limit of the server cuts the rows, and TIMESTAMP values are in UTC.
-fn prepare_session(server: &mut Server) -> Result<()> {
+pub(super) fn prepare_session(server: &mut Server) -> Result<()> {
     let connection = server.connection();
     // A read before this one may have set another.
     connection.query("SET NAMES utf8mb4")?;
     connection.query(
         "SET SESSION sql_mode = '', time_zone = '+00:00', net_write_timeout = 86400, \
-         sql_select_limit = 18446744073709551615",
+         sql_select_limit = 18446744073709551615, sql_big_selects = 1, autocommit = 1, completion_type = 0, \
+         lock_wait_timeout = 30, wait_timeout = 86400",
     )?;
-    // The limits of MySQL and of MariaDB for the time of a query.
-    for sql in ["SET SESSION max_execution_time = 0", "SET SESSION max_statement_time = 0"] {
+    // The limits of MySQL and of MariaDB for the time of a query, and of MariaDB for a transaction.
+    for sql in [
+        "SET SESSION max_execution_time = 0",
+        "SET SESSION max_statement_time = 0",
+        "SET SESSION idle_transaction_timeout = 0, idle_readonly_transaction_timeout = 0",
+    ] {
         match connection.query(sql) {
             Err(error) if error.server_code() == Some(UNKNOWN_VARIABLE) => {}
             answer => drop(answer?),

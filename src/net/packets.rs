@@ -2,7 +2,7 @@
 //! their sequence ids are checked.
 
 use super::transport::Transport;
-use crate::error::{DecodeError, Error, Result};
+use crate::error::{DecodeError, Error, ErrorKind, Result};
 use crate::protocol::{
     Compression, FRAME_HEADER_LEN, FrameHeader, Frames, HEADER_LEN, PacketHeader, write_packets,
 };
@@ -208,6 +208,11 @@ impl Packets {
         // Servers differ in numbering packets inside compressed frames: from zero, or continuing
         // the frame's sequence id.
         if self.frames.is_none() && header.sequence_id != self.sequence_id {
+            if (header.sequence_id, self.sequence_id) == (0, 1) {
+                // A packet that answers no command: MySQL 8.0.24 and later send an error before they end an idle connection.
+                let message = "the server ended the connection while it waited for a command";
+                return Err(Error::new(ErrorKind::ConnectionLost, message));
+            }
             return Err(Error::malformed(format!(
                 "the server's packets are out of order: received {} instead of {}",
                 header.sequence_id, self.sequence_id
