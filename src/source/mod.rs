@@ -26,6 +26,7 @@ mod logged_statement;
 mod markers;
 mod options;
 mod payload;
+mod replaced_tables;
 mod scan;
 mod segment;
 mod segments;
@@ -50,6 +51,7 @@ pub use live::{
 pub(crate) use log_name::name_logs;
 pub use options::{LogOptions, Start, Stop};
 pub(crate) use payload::{Payload, PayloadEvents};
+pub use replaced_tables::ReplacedTables;
 pub use scan::{RangeBounds, RangeEnd, range_end};
 pub use segment::{
     CarriedMap, CarriedStatement, FileContext, GtidPlaces, LargeTransaction, LogItem, PlacedItem,

@@ -26,6 +26,7 @@ use super::file_list::InputFile;
 use super::follower::SchemaFollower;
 use super::markers::Markers;
 use super::options::LogOptions;
+use super::replaced_tables::ReplacedTables;
 use super::segment::Segment;
 use super::walk::{FileEnds, LoneStatement, Step, Walk};
 use crate::cancel::CancelToken;
@@ -53,6 +54,8 @@ pub struct Segments {
     xa_search: XaSearch,
     /// A shared copy of the position's `ahead`.
     ahead: Arc<Vec<Ahead>>,
+    /// The tables that statements replaced, if they are observed.
+    replaced: Option<ReplacedTables>,
     /// The clock: tests use their own.
     clock: Clock,
 }
@@ -82,6 +85,7 @@ impl Segments {
             failure: None,
             xa_search,
             ahead: Arc::default(),
+            replaced: None,
             clock: Box::new(Instant::now),
         })
     }
@@ -99,6 +103,17 @@ impl Segments {
     /// Sets the token that cancels the reading of inputs, in the middle of a segment too.
     pub fn cancel_with(&mut self, cancel: &CancelToken) {
         self.walk.cancel_with(cancel);
+    }
+
+    /// Observes the tables that statements replace.
+    pub fn observe_replaced_tables(&mut self) {
+        self.replaced = Some(ReplacedTables::default());
+        self.walk.want_statements();
+    }
+
+    /// The tables that statements replaced since the start; none if they are not observed.
+    pub fn take_replaced_tables(&mut self) -> ReplacedTables {
+        self.replaced.take().unwrap_or_default()
     }
 
     /// Takes the time from `clock` instead of the system.
@@ -182,6 +197,9 @@ impl Segments {
             Step::Statement(statement) => {
                 self.markers.observe(&statement, self.follower.catalog(), &mut self.walk);
                 self.follower.observe(&statement);
+                if let Some(replaced) = &mut self.replaced {
+                    replaced.observe(&statement.logged);
+                }
                 return Ok(None);
             }
             Step::LoneStatement(statement) => {

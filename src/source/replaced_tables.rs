@@ -1,0 +1,92 @@
+//! The tables that statements create, drop or rename: another table may have the name of a table afterwards.
+
+use super::logged_statement::LoggedStatement;
+use crate::ddl::{DdlKind, TableName};
+
+/// Tables that are others after a part of the log than before it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ReplacedTables {
+    tables: Vec<TableName>,
+    databases: Vec<String>,
+    /// Old and new names.
+    renames: Vec<(TableName, TableName)>,
+    /// True after a statement that cannot be read.
+    may_be_all: bool,
+}
+
+impl ReplacedTables {
+    /// Adds the tables of a statement.
+    pub(super) fn observe(&mut self, statement: &LoggedStatement) {
+        let ddl = match statement.parsed.ddl() {
+            Ok(Some(ddl)) => ddl,
+            Ok(None) => return,
+            Err(_) => {
+                self.may_be_all = true;
+                return;
+            }
+        };
+        if matches!(ddl.kind, DdlKind::Create | DdlKind::Drop) {
+            if ddl.tables.is_empty() {
+                self.databases.push(ddl.database);
+            }
+            self.tables.extend(ddl.tables);
+        }
+        self.renames.extend(ddl.renames);
+    }
+
+    /// True if another table may have the name of a table. Letter case is ignored.
+    pub fn contains(&self, database: &str, table: &str) -> bool {
+        let is_it = |name: &TableName| {
+            name.database.eq_ignore_ascii_case(database) && name.table.eq_ignore_ascii_case(table)
+        };
+        self.may_be_all
+            || self.databases.iter().any(|name| name.eq_ignore_ascii_case(database))
+            || self.tables.iter().any(is_it)
+            || self.renames.iter().any(|(from, to)| is_it(from) || is_it(to))
+    }
+
+    /// The new names.
+    pub fn new_names(&self) -> impl Iterator<Item = &TableName> {
+        self.renames.iter().map(|(_, to)| to)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ddl::{DdlSession, ParsedStatement, SqlServer};
+    use std::sync::Arc;
+
+    fn after(statements: &[&str]) -> ReplacedTables {
+        let mut replaced = ReplacedTables::default();
+        for text in statements {
+            let session = DdlSession::new(SqlServer { is_mariadb: false, version: (8, 4, 0) });
+            let parsed = Arc::new(ParsedStatement::parse(text, "shop", session.quote_mode()));
+            let (database, text) = ("shop".to_owned(), (*text).to_owned());
+            replaced.observe(&LoggedStatement { thread_id: 1, database, text, session, parsed });
+        }
+        replaced
+    }
+
+    #[test]
+    fn statements_that_replace_tables() {
+        for (text, replaces) in [
+            ("RENAME TABLE a TO old, n TO a", true),
+            ("ALTER TABLE a RENAME TO b", true),
+            ("DROP TABLE a", true),
+            ("CREATE TABLE IF NOT EXISTS `A` (id INT)", true),
+            ("DROP DATABASE shop", true),
+            ("CREATE TABLE a (id INT", true),
+            ("ALTER TABLE a ADD COLUMN v INT", false),
+            ("TRUNCATE TABLE a", false),
+            ("DROP TABLE other.a, b", false),
+            ("GRANT SELECT ON *.* TO a", false),
+        ] {
+            assert_eq!(after(&[text]).contains("shop", "a"), replaces, "{text}");
+        }
+        let renamed = after(&["RENAME TABLE a TO x.old", "ALTER TABLE b RENAME c"]);
+        let names: Vec<_> = renamed.new_names().map(ToString::to_string).collect();
+        assert_eq!(names, ["x.old", "shop.c"]);
+        assert!(!renamed.contains("shop", "old"));
+    }
+}
