@@ -63,7 +63,7 @@ pub(super) struct Chunk<R = TableRows> {
 
 /// The end of a chunk.
 pub(super) struct ChunkEnd<R> {
-    /// What it was read from, if the connection can be used again.
+    /// The source of the rows, if the connection can be used again.
     pub(super) open: Option<R>,
     /// The progress with all batches that were sent.
     pub(super) load: LoadProgress,

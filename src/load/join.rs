@@ -79,10 +79,11 @@ impl<S: LoadSource> Parts for Join<S> {
             let part = match std::mem::replace(&mut self.next, Next::End) {
                 Next::Chunk => self.open_chunk()?,
                 Next::LogBefore(mut log, chunk) => match log.next_part()? {
-                    None => {
-                        self.position = Arc::new(log.position().clone());
-                        Some(self.release(*chunk))
-                    }
+                    None => match self.end_log(&mut *log) {
+                        true => Some(self.release(*chunk)),
+                        // The rows of the chunk may be those of another table.
+                        false => None,
+                    },
                     part => {
                         self.next = Next::LogBefore(log, chunk);
                         part
@@ -95,10 +96,10 @@ impl<S: LoadSource> Parts for Join<S> {
                     None
                 }
                 Next::LogUntilConsistent(mut log) => match log.next_part()? {
-                    None => {
-                        self.position = Arc::new(log.position().clone());
-                        Some(self.complete()?)
-                    }
+                    None => match self.end_log(&mut *log) {
+                        true => Some(self.complete()?),
+                        false => None,
+                    },
                     part => {
                         self.next = Next::LogUntilConsistent(log);
                         part
@@ -152,6 +153,24 @@ impl<S: LoadSource> Join<S> {
                 Ok(None)
             }
         }
+    }
+
+    /// Moves the position to the end of a part of the log. Returns false if rows must be read again before anything else, because
+    /// another table has the name of theirs.
+    fn end_log(&mut self, log: &mut S::Log) -> bool {
+        let replaced = log.take_replaced_tables();
+        let load = self.position.load.clone().unwrap_or_default();
+        // Tables that were read completely are those of the log, unless their rows may be later than the part's start.
+        let is_ahead = load.consistent_from.as_ref();
+        let is_ahead = is_ahead.is_some_and(|(file, offset)| self.is_before(file, *offset));
+        let again = self.source.without_replaced(&load, &replaced, is_ahead);
+        let is_complete = again.is_none();
+        let load = again.map_or(load, Arc::new);
+        self.position = Arc::new(Position { load: Some(load), ..log.position().clone() });
+        if !is_complete {
+            self.next = Next::Chunk;
+        }
+        is_complete
     }
 
     fn release(&mut self, chunk: S::Chunk) -> Part {

@@ -1,4 +1,4 @@
-//! What an initial load reads: the rows and the log of one server.
+//! The source of an initial load: the rows and the log of one server.
 
 use super::chunk::{Chunk, ReleasedChunk};
 use super::loader::Loader;
@@ -7,7 +7,7 @@ use crate::cancel::CancelToken;
 use crate::error::Result;
 use crate::position::{LoadProgress, Position};
 use crate::reader::{Output, Parts};
-use crate::source::{LiveFeed, LiveOptions, LiveStart, LogOptions, Segments};
+use crate::source::{LiveFeed, LiveOptions, LiveStart, LogOptions, ReplacedTables, Segments};
 use crossbeam_channel::Receiver;
 use std::sync::Arc;
 
@@ -31,6 +31,15 @@ pub(super) trait LoadSource: Send {
         base: Arc<Position>,
     ) -> (Receiver<Result<Output>>, Self::Released);
 
+    /// The progress without the rows of replaced tables, which are read again; `None` if no rows of them were read. With
+    /// `completed`, rows of tables that were read completely are read again too.
+    fn without_replaced(
+        &self,
+        load: &LoadProgress,
+        replaced: &ReplacedTables,
+        completed: bool,
+    ) -> Option<LoadProgress>;
+
     /// Waits for the end of a chunk, and returns the progress with all its batches.
     fn end_chunk(&mut self, chunk: Self::Released) -> Result<LoadProgress>;
 
@@ -48,11 +57,18 @@ pub(super) trait LoadSource: Send {
 pub(super) trait LoadLog: Parts {
     /// The position after all parts that were returned.
     fn position(&self) -> &Position;
+
+    /// The tables that statements in it replaced.
+    fn take_replaced_tables(&mut self) -> ReplacedTables;
 }
 
 impl LoadLog for Segments {
     fn position(&self) -> &Position {
         Self::position(self)
+    }
+
+    fn take_replaced_tables(&mut self) -> ReplacedTables {
+        Self::take_replaced_tables(self)
     }
 }
 
@@ -80,6 +96,15 @@ impl LoadSource for ServerSource {
         chunk.release(base)
     }
 
+    fn without_replaced(
+        &self,
+        load: &LoadProgress,
+        replaced: &ReplacedTables,
+        completed: bool,
+    ) -> Option<LoadProgress> {
+        self.loader.without_replaced(load, replaced, completed)
+    }
+
     fn end_chunk(&mut self, chunk: Self::Released) -> Result<LoadProgress> {
         let end = chunk.end()?;
         let load = end.load.clone();
@@ -88,6 +113,7 @@ impl LoadSource for ServerSource {
     }
 
     fn log(&mut self, from: &Position, goal: Option<Position>) -> Result<Segments> {
+        let is_of_load = goal.is_some();
         let goal = goal.map(Box::new);
         let mut live = LiveOptions { goal: goal.clone(), ..self.live.clone() };
         live.connector = self.loader.connector();
@@ -98,6 +124,9 @@ impl LoadSource for ServerSource {
         let cut = LogOptions { goal, ..self.cut.clone() };
         let mut log = Segments::live(Box::new(feed), begin, cut)?;
         log.cancel_with(&self.live.cancel);
+        if is_of_load {
+            log.observe_replaced_tables();
+        }
         Ok(log)
     }
 

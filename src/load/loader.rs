@@ -4,9 +4,10 @@ use super::LOG;
 use super::chunk::{Chunk, ChunkEnd};
 use super::progress::Progress;
 use super::query::Part;
-use super::rows::{TableRequest, TableRows, prepare_session};
+use super::rows::{TableRequest, TableRows};
+use super::session::prepare_session;
 use super::snapshot::{Locks, Snapshot};
-use super::tables::{check_named, selected, without_key};
+use super::tables::{check_named, check_same, selected, without_key, without_replaced};
 use crate::change::TableFilter;
 use crate::columnar::PlanOptions;
 use crate::ddl::TableName;
@@ -15,7 +16,7 @@ use crate::net::{Endpoint, Server};
 use crate::position::{LoadProgress, Position, RowsRead, TableLoad};
 use crate::reader::{BatchLimits, ReadOptions};
 use crate::schema::{RowKey, full_name};
-use crate::source::{Connecting, Connector, LiveOptions};
+use crate::source::{Connecting, Connector, LiveOptions, ReplacedTables};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -124,7 +125,9 @@ impl Loader {
         let mut server = self.connect()?;
         let load = match &position.load {
             Some(load) => {
-                self.check_tables(&mut server, load)?;
+                if !std::mem::replace(&mut self.is_checked, true) {
+                    check_same(&mut server, &self.tables, load)?;
+                }
                 Arc::clone(load)
             }
             None => {
@@ -221,34 +224,6 @@ impl Loader {
         ))
     }
 
-    /// Checks that the load is one of the selected tables, once.
-    fn check_tables(&mut self, server: &mut Server, load: &LoadProgress) -> Result<()> {
-        if std::mem::replace(&mut self.is_checked, true) {
-            return Ok(());
-        }
-        let is_selected = |table: &&TableLoad| self.tables.accepts(&table.database, &table.table);
-        let name = match load.tables.iter().find(|table| !is_selected(table)) {
-            Some(table) => table.name(),
-            None => {
-                let now = selected(server, &self.tables)?;
-                let is_known = |name: &TableName| {
-                    load.tables
-                        .iter()
-                        .any(|known| known.database == name.database && known.table == name.table)
-                };
-                let mut named = self.tables.names_without_wildcards();
-                match named.find(|name| now.contains(name) && !is_known(name)) {
-                    Some(name) => name.to_string(),
-                    None => return Ok(()),
-                }
-            }
-        };
-        Err(Error::config(format!(
-            "the initial load began with other tables: {name} differs. Continue with the same ⟦tables⟧, and load others in a stream of \
-             their own"
-        )))
-    }
-
     /// True if the error is that the table does not exist any more.
     fn is_dropped(&mut self, name: &TableName, error: &Error) -> Result<bool> {
         if !matches!(error.kind(), ErrorKind::Schema | ErrorKind::Server) {
@@ -287,6 +262,16 @@ impl Loader {
         );
         load.tables.extend(new.into_iter().map(|name| TableLoad::new(name.database, name.table)));
         Ok(Position { load: Some(Arc::new(load)), ..position.clone() })
+    }
+
+    /// See [`LoadSource::without_replaced`](super::load_source::LoadSource::without_replaced).
+    pub(super) fn without_replaced(
+        &self,
+        load: &LoadProgress,
+        replaced: &ReplacedTables,
+        completed: bool,
+    ) -> Option<LoadProgress> {
+        without_replaced(&self.tables, load, replaced, completed)
     }
 
     /// Takes the connection of a chunk back, or decides about its error.

@@ -16,6 +16,7 @@
 //! | `chunk.rs` | reads a chunk in a thread |
 //! | `progress.rs` | reports the progress |
 //! | `killer.rs` | ends a query that is not needed any more |
+//! | `session.rs` | the settings of the session |
 //! | `tables.rs` | the tables of a load |
 //! | `image.rs`, `temporal.rs`, `decimal.rs` | convert rows of the binary protocol to row images |
 //!
@@ -33,6 +34,7 @@ mod members;
 mod progress;
 mod query;
 mod rows;
+mod session;
 mod snapshot;
 mod tables;
 mod temporal;

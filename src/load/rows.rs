@@ -4,6 +4,7 @@ use super::image::{CellForm, push_image};
 use super::key::{KeyReader, LoadKey};
 use super::members;
 use super::query::{Part, Query, TableKind, explain};
+use super::session::{hold, prepare_session};
 use super::snapshot::{Locks, Snapshot};
 use crate::baseline::TableNow;
 use crate::binlog::{RowsEvent, RowsKind};
@@ -15,7 +16,7 @@ use crate::net::Server;
 use crate::position::{KeyValues, RowsRead, file_number};
 use crate::protocol::BinaryRow;
 use crate::reader::BatchLimits;
-use crate::schema::{ColumnType, NameCase, TableSchema, quoted_name};
+use crate::schema::{ColumnType, NameCase, TableSchema};
 use crate::source::commit_version;
 use crate::wire::Bitmap;
 use arrow_array::RecordBatch;
@@ -344,44 +345,6 @@ fn loaded_schema(mut table: TableSchema) -> TableSchema {
     table
 }
 
-/// Sets the session so that no limit of the server cuts the rows, and TIMESTAMP values are in UTC.
-pub(super) fn prepare_session(server: &mut Server) -> Result<()> {
-    let connection = server.connection();
-    // A read before this one may have set another.
-    connection.query("SET NAMES utf8mb4")?;
-    connection.query(
-        "SET SESSION sql_mode = '', time_zone = '+00:00', net_write_timeout = 86400, \
-         sql_select_limit = 18446744073709551615, sql_big_selects = 1, autocommit = 1, completion_type = 0, \
-         lock_wait_timeout = 30, wait_timeout = 86400",
-    )?;
-    // The limits of MySQL and of MariaDB for the time of a query, and of MariaDB for a transaction.
-    for sql in [
-        "SET SESSION max_execution_time = 0",
-        "SET SESSION max_statement_time = 0",
-        "SET SESSION idle_transaction_timeout = 0, idle_readonly_transaction_timeout = 0",
-    ] {
-        match connection.query(sql) {
-            Err(error) if error.server_code() == Some(UNKNOWN_VARIABLE) => {}
-            answer => drop(answer?),
-        }
-    }
-    Ok(())
-}
-
-/// Reads no row of the table in the open transaction: until it ends, statements that change the structure of the table wait.
-///
-/// <https://dev.mysql.com/doc/refman/en/metadata-locking.html>
-fn hold(server: &mut Server, database: &str, table: &str) -> Result<()> {
-    let name = format!("{}.{}", quoted_name(database), quoted_name(table));
-    match server.connection().query(&format!("SELECT 1 FROM {name} LIMIT 0")) {
-        // The query for its structure fails for the same reason, with an error that names the remedy.
-        Err(error) if error.server_code().is_some_and(|code| NOT_READABLE.contains(&code)) => {
-            Ok(())
-        }
-        answer => answer.map(drop).map_err(explain),
-    }
-}
-
 /// An error if a mask matches no column: values that it should hide would be returned.
 fn check_masks(plan: &TablePlan, options: &PlanOptions) -> Result<()> {
     let matched = plan.matched_masks.iter().cloned().collect();
@@ -393,11 +356,6 @@ fn check_masks(plan: &TablePlan, options: &PlanOptions) -> Result<()> {
         ))),
     }
 }
-
-/// The database or the table does not exist, or the account may not read it.
-const NOT_READABLE: [u16; 3] = [1049, 1142, 1146];
-
-const UNKNOWN_VARIABLE: u16 = 1193;
 
 /// The number of bytes of images that are decoded together: they stay in the processor's cache.
 const IMAGES_BYTES: usize = 128 << 10;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing, suppress
@@ -137,6 +138,17 @@ def test_a_table_is_renamed(server: Server, source: binarrow.Server) -> None:
     assert of_table(rows, "b") == table_of(source, "b")
 
 
+def test_another_table_gets_the_name(server: Server, source: binarrow.Server) -> None:
+    """The rest of the rows of `a` is not read from the other table, and that of `a` under its new name."""
+    values = ", ".join(f"({n}, {-n})" for n in range(-500, 1500))
+    server.execute(
+        "CREATE TABLE live.n (id INT PRIMARY KEY, v INT)", f"INSERT INTO live.n VALUES {values}"
+    )
+    rows = load_while(server, source, "RENAME TABLE live.a TO live.old, live.n TO live.a")
+    assert of_table(rows, "a") == table_of(source, "a") != {}
+    assert of_table(rows, "old") == table_of(source, "old") != {}
+
+
 def test_a_table_is_created(server: Server, source: binarrow.Server) -> None:
     rows = load_while(
         server,
@@ -153,22 +165,29 @@ def test_rows_without_a_key_are_returned_once(server: Server, source: binarrow.S
         "INSERT INTO live.k VALUES (1, 1), (1, 1), (2, 2)",
         "INSERT INTO live.k SELECT id, v FROM live.a",
     )
-    seen: Counter[tuple[int, int]] = Counter()
-    with source.stream("snapshot", stop="end", tables="live.k", batch_rows=100) as changes:
+    # It is read before the others, in one snapshot with all tables that have no key.
+    server.execute("CREATE TABLE live.l LIKE live.k", "INSERT INTO live.l VALUES (9, 9)")
+    seen: Counter[tuple[str, int, int]] = Counter()
+    with source.stream("snapshot", stop="end", tables="live.*", batch_rows=100) as changes:
         for number, batch in enumerate(changes):
             for row in batch.to_pyarrow().to_pylist():
                 sign = -1 if row["_change_type"] in ("delete", "update_preimage") else 1
-                seen[row["id"], row["v"]] += sign
+                seen[batch.table, row["id"], row["v"]] += sign
             if number == 0:
-                server.execute(
-                    "INSERT INTO live.k VALUES (1, 1)", "DELETE FROM live.k WHERE id = 7"
-                )
                 unfinished = batch.position
-    wanted = Counter((int(row[0]), int(row[1])) for row in server.query("SELECT id, v FROM live.k"))
-    assert +seen == wanted
+            if number < 30:
+                server.execute(
+                    "INSERT INTO live.k VALUES (1, 1)",
+                    f"DELETE FROM live.k WHERE id = {number}",
+                    "INSERT INTO live.l VALUES (9, 9)",
+                )
+    for table in ("k", "l"):
+        wanted = Counter((table, *row) for row in server.query(f"SELECT id, v FROM live.{table}"))
+        found = Counter({row: count for row, count in seen.items() if row[0] == table})
+        assert +found == wanted
     with (
-        pytest.raises(binarrow.ConfigError, match="without a key it cannot continue"),
-        source.stream(unfinished, tables="live.k") as changes,
+        pytest.raises(binarrow.ConfigError, match="no key, and the load was interrupted"),
+        source.stream(unfinished, tables="live.*") as changes,
     ):
         next(changes)
 
@@ -195,3 +214,58 @@ def test_a_connection_is_killed(server: Server, source: binarrow.Server) -> None
         for item in changes:
             apply(rows, item)
         assert rows == {**table_of(again, "a"), **table_of(again, "b")}
+
+
+def test_other_tables_than_at_the_start(server: Server, source: binarrow.Server) -> None:
+    with source.stream("snapshot", tables="live.a", chunk_rows=100) as changes:
+        position = next(changes).position
+    for tables in (["live.b"], ["live.a", "live.b"]):
+        with (
+            pytest.raises(
+                binarrow.ConfigError, match=r"began with other tables: live\.[ab] differs"
+            ),
+            source.stream(position, tables=tables) as changes,
+        ):
+            next(changes)
+    with (
+        pytest.raises(
+            binarrow.SchemaError, match=r"no table live\.missing, or the user has no SELECT"
+        ),
+        source.stream("snapshot", tables=["live.a", "live.missing"]) as changes,
+    ):
+        next(changes)
+
+
+def test_settings_of_the_server(server: Server, source: binarrow.Server) -> None:
+    """Settings that end transactions or connections, or refuse large queries, have no effect on a load."""
+    settings = {
+        "autocommit": "0",
+        "completion_type": "2",
+        "wait_timeout": "1",
+        "sql_select_limit": "7",
+    }
+    if server.flavor.startswith("mariadb"):
+        settings["idle_transaction_timeout"] = "1"
+    rows: Rows = {}
+    try:
+        server.execute(*(f"SET GLOBAL {name} = {value}" for name, value in settings.items()))
+        with source.stream("snapshot", stop="end", tables="live.*", chunk_rows=400) as changes:
+            for number, item in enumerate(changes):
+                apply(rows, item)
+                if number == 0:
+                    time.sleep(1.5)
+    finally:
+        server.execute(*(f"SET GLOBAL {name} = DEFAULT" for name in settings))
+    assert rows == {**table_of(source, "a"), **table_of(source, "b")}
+
+
+def test_dates_that_do_not_exist_as_keys(server: Server, source: binarrow.Server) -> None:
+    with closing(Session(server)) as session:
+        session.execute(
+            "SET sql_mode = 'ALLOW_INVALID_DATES'",
+            "CREATE TABLE live.d (id INT, day DATE, PRIMARY KEY (day, id))",
+            "INSERT INTO live.d VALUES (1, '2026-02-30'), (2, '2026-02-31'), (3, '2026-03-00'), (4, '0000-00-00')",
+        )
+    with source.stream("snapshot", stop="end", tables="live.d", chunk_rows=1) as changes:
+        found = [row for batch in changes for row in batch.to_pyarrow()["id"].to_pylist()]
+    assert found == [4, 1, 2, 3]

@@ -74,7 +74,7 @@ struct Run {
     /// A reader is killed after one of this number of outputs.
     kills: u64,
     consumer: Consumer,
-    /// What the consumer stored last, with the position as JSON.
+    /// The state that the consumer stored last, with the position as JSON.
     stored: (Consumer, Option<String>),
     /// The rows of a consumer that keeps them when the reader is killed, and receives some again.
     kept: Mirrors,

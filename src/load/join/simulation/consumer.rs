@@ -15,9 +15,9 @@ pub(super) type Check<T = ()> = Result<T, String>;
 /// The rows of two consumers.
 #[derive(Clone, Default)]
 pub(super) struct Mirrors {
-    /// Of one that applies rows in the order in which they arrive.
+    /// The rows of a consumer that applies rows in the order in which they arrive.
     applied: Tables,
-    /// Of one that keeps the row with the highest version and ordinal per key.
+    /// The rows of a consumer that keeps the row with the highest version and ordinal per key.
     latest: [BTreeMap<i64, Latest>; TABLES],
 }
 

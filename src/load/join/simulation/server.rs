@@ -51,7 +51,7 @@ enum State {
     Committed(usize),
 }
 
-/// How often each kind of step was done.
+/// Counts of the steps by their kind.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Counts {
     pub(super) rotations: u64,
@@ -85,7 +85,7 @@ impl Counts {
 pub(super) struct Server {
     pub(super) random: Random,
     pub(super) initial: Tables,
-    /// What a SELECT sees.
+    /// The rows that a SELECT sees.
     pub(super) tables: Tables,
     pub(super) log: Vec<Entry>,
     /// The end of the log: what SHOW BINARY LOG STATUS returns.

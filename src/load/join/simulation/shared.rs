@@ -20,7 +20,7 @@ pub(super) enum Mode {
 #[derive(Clone)]
 pub(super) struct Shared {
     server: Arc<Mutex<Server>>,
-    /// Whether the position of the last chunk that was opened with each number of chunks is exact.
+    /// True if the position of the last chunk that was opened with each number of chunks is exact.
     exact: Arc<Mutex<BTreeMap<u32, bool>>>,
     pub(super) mode: Mode,
     pub(super) fault: Fault,
