@@ -110,7 +110,7 @@ fn a_baseline_of_some_tables_makes_them_known_again() {
     };
     let error = add(&at(500)).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Config);
-    assert!(error.message().contains("for a place that the history covers"), "{error}");
+    assert!(error.message().contains("needs a position that the history covers"), "{error}");
     add(&at(200)).unwrap();
     assert!(history.find("shop", "a", Some(&at(199))).unwrap().is_some());
     for offset in [200, 250, 300] {
