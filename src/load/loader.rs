@@ -308,6 +308,8 @@ impl Loader {
         match self.server.take() {
             Some(server) => Ok(server),
             None => {
+                // The snapshot ended with its connection.
+                self.first = None;
                 let server = self.connecting.open()?;
                 self.check_server(Some(&server.identity().id))?;
                 Ok(server)

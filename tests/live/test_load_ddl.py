@@ -192,6 +192,36 @@ def test_rows_without_a_key_are_returned_once(server: Server, source: binarrow.S
         next(changes)
 
 
+def test_a_lost_snapshot_of_tables_without_a_key(server: Server, source: binarrow.Server) -> None:
+    """The connection is lost between two of these tables: the second is not read in another snapshot."""
+    server.execute(
+        "CREATE TABLE live.k (id INT, v INT)",
+        "INSERT INTO live.k SELECT * FROM live.a",
+        "CREATE TABLE live.l LIKE live.k",
+        "INSERT INTO live.l VALUES (1, 1)",
+    )
+    waiting = (
+        "SELECT ID FROM information_schema.PROCESSLIST"
+        " WHERE USER = 'live' AND STATE LIKE 'Waiting for table metadata lock%'"
+    )
+    with (
+        closing(Session(server)) as other,
+        source.stream("snapshot", tables=["live.k", "live.l"], batch_rows=10) as changes,
+    ):
+        assert next(changes).table == "k"
+        other.execute("LOCK TABLES live.l WRITE")
+        for _ in range(ROWS // 10 - 1):
+            assert next(changes).table == "k"
+        deadline = time.monotonic() + live.WAIT
+        while not (found := server.query(waiting)):
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        server.execute(f"KILL {found[0][0]}")
+        other.execute("INSERT INTO live.l VALUES (2, 2)", "UNLOCK TABLES")
+        with pytest.raises(binarrow.ConfigError, match="no key, and the load was interrupted"):
+            next(changes)
+
+
 def test_a_connection_is_killed(server: Server, source: binarrow.Server) -> None:
     """Once in a chunk and once in the log between two chunks, the connection is lost: nothing else is."""
     rows: Rows = {}
