@@ -12,6 +12,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
 
 import typer.main
@@ -34,6 +35,13 @@ def on_page_content(html: str, **_: Any) -> str:
     """Removes what Markdown does not know: roles (`:class:`), and `::` before code."""
     html = re.sub(r":(?:class|func|meth|mod|attr|exc):(<code>)~?", r"\1", html)
     return html.replace("::</p>", ":</p>")
+
+
+def on_post_build(config: Any, **_: Any) -> None:
+    """Writes the index of the search as a script too, for a site that is opened from a file."""
+    folder = Path(config["site_dir"]) / "search"
+    index = (folder / "search_index.json").read_text()
+    (folder / "search_index.js").write_text(f"var __index = {index}")
 
 
 def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
