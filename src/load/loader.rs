@@ -8,6 +8,7 @@ use super::rows::{TableRequest, TableRows};
 use super::session::prepare_session;
 use super::snapshot::{Locks, Snapshot};
 use super::tables::{check_named, check_same, selected, without_key, without_replaced};
+use crate::binlog::RowsKind;
 use crate::change::TableFilter;
 use crate::columnar::PlanOptions;
 use crate::ddl::TableName;
@@ -59,6 +60,11 @@ impl Loader {
         options: &ReadOptions,
         load: LoadOptions,
     ) -> Result<Self> {
+        if !options.decode.operations.accepts(RowsKind::Write) {
+            return Err(Error::config(
+                "⟦operations⟧ without 'insert' leaves out the existing rows, which an initial load returns as inserts",
+            ));
+        }
         let endpoint = server.connection().options().endpoint.clone();
         let connector = only(&live.connector, endpoint);
         let live = LiveOptions { connector: Arc::clone(&connector), ..live.clone() };

@@ -246,6 +246,19 @@ def test_a_connection_is_killed(server: Server, source: binarrow.Server) -> None
         assert rows == {**table_of(again, "a"), **table_of(again, "b")}
 
 
+def test_masks_and_operations(source: binarrow.Server) -> None:
+    mask: dict[str, Any] = {"live.a.v": "null", "live.b.id": "sha256"}
+    with source.stream(
+        "snapshot", stop="end", tables="live.*", mask=mask, mask_salt=b"salt", types="spark"
+    ) as changes:
+        for batch in changes:
+            table = batch.to_pyarrow()
+            assert (table["v"].null_count == table.num_rows) == (batch.table == "a")
+            assert (table["id"].to_pylist() == list(range(ROWS))) == (batch.table == "a")
+    with pytest.raises(binarrow.ConfigError, match="leaves out the existing rows"):
+        next(source.stream("snapshot", tables="live.*", operations=["update", "delete"]))
+
+
 def test_other_tables_than_at_the_start(server: Server, source: binarrow.Server) -> None:
     with source.stream("snapshot", tables="live.a", chunk_rows=100) as changes:
         position = next(changes).position
