@@ -143,7 +143,8 @@ impl Loader {
             }
         };
         let Some((index, table)) = load.next() else {
-            self.server = Some(server);
+            // The connection ends here, and with it the snapshot of tables without a key.
+            self.first = None;
             return Ok(None);
         };
         self.check_server(position.server.as_deref())?;

@@ -192,6 +192,16 @@ def test_rows_without_a_key_are_returned_once(server: Server, source: binarrow.S
         next(changes)
 
 
+def test_no_transaction_outlives_the_load(server: Server, source: binarrow.Server) -> None:
+    server.execute("CREATE TABLE live.k (id INT, v INT)", "INSERT INTO live.k VALUES (1, 1)")
+    for tables in ("live.k", "live.a"):
+        with source.stream("snapshot", tables=tables, chunk_rows=400) as changes:
+            while changes.position is None or changes.position.loading is not None:
+                changes.poll(0.05)
+            [[transactions]] = server.query("SELECT COUNT(*) FROM information_schema.INNODB_TRX")
+            assert transactions == 0, tables
+
+
 def test_a_lost_snapshot_of_tables_without_a_key(server: Server, source: binarrow.Server) -> None:
     """The connection is lost between two of these tables: the second is not read in another snapshot."""
     server.execute(
