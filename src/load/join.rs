@@ -19,11 +19,10 @@ use super::loader::{LoadOptions, Loader};
 use crate::cancel::CancelToken;
 use crate::error::Result;
 use crate::net::Server;
-use crate::position::{Position, compare_files};
+use crate::position::Position;
 use crate::reader::{Output, Part, Parts, ReadOptions, Reader, Stats, adapt};
 use crate::source::{LiveOptions, LogOptions};
 use crossbeam_channel::{Receiver, bounded};
-use std::cmp::Ordering;
 use std::sync::Arc;
 
 /// Starts to read the existing rows of a server's tables, and then its log.
@@ -145,7 +144,7 @@ impl<S: LoadSource> Join<S> {
             return self.after_last_chunk();
         };
         let snapshot = S::snapshot(&chunk);
-        match self.is_before(&snapshot.file, snapshot.offset) {
+        match self.position.is_before(&snapshot.file, snapshot.offset) {
             false => Ok(Some(self.release(chunk))),
             true => {
                 let log = self.source.log(&self.position, Some(snapshot.clone()))?;
@@ -158,19 +157,12 @@ impl<S: LoadSource> Join<S> {
     /// Moves the position to the end of a part of the log. Returns false if rows must be read again before anything else, because
     /// another table has the name of theirs.
     fn end_log(&mut self, log: &mut S::Log) -> bool {
-        let replaced = log.take_replaced_tables();
-        let load = self.position.load.clone().unwrap_or_default();
-        // Tables that were read completely are those of the log, unless their rows may be later than the part's start.
-        let is_ahead = load.consistent_from.as_ref();
-        let is_ahead = is_ahead.is_some_and(|(file, offset)| self.is_before(file, *offset));
-        let again = self.source.without_replaced(&load, &replaced, is_ahead);
-        let is_complete = again.is_none();
-        let load = again.map_or(load, Arc::new);
-        self.position = Arc::new(Position { load: Some(load), ..log.position().clone() });
-        if !is_complete {
+        let before = std::mem::replace(&mut self.position, Arc::new(log.position().clone()));
+        let is_same = before.load == self.position.load;
+        if !is_same {
             self.next = Next::Chunk;
         }
-        is_complete
+        is_same
     }
 
     fn release(&mut self, chunk: S::Chunk) -> Part {
@@ -182,7 +174,7 @@ impl<S: LoadSource> Join<S> {
     fn after_last_chunk(&mut self) -> Result<Option<Part>> {
         let load = self.position.load.clone();
         let consistent = load.as_ref().and_then(|load| load.consistent_from.clone());
-        match consistent.filter(|(file, offset)| self.is_before(file, *offset)) {
+        match consistent.filter(|(file, offset)| self.position.is_before(file, *offset)) {
             Some((file, offset)) => {
                 let goal = Position {
                     file,
@@ -210,12 +202,6 @@ impl<S: LoadSource> Join<S> {
             stats: Box::new(Stats::default()),
             warnings: Vec::new(),
         })))
-    }
-
-    /// True if the position that was reached is before a place.
-    fn is_before(&self, file: &str, offset: u64) -> bool {
-        compare_files(&self.position.file, file)
-            .is_some_and(|files| files.then(self.position.offset.cmp(&offset)) == Ordering::Less)
     }
 }
 

@@ -7,7 +7,7 @@ use crate::cancel::CancelToken;
 use crate::error::Result;
 use crate::position::{LoadProgress, Position};
 use crate::reader::{Output, Parts};
-use crate::source::{LiveFeed, LiveOptions, LiveStart, LogOptions, ReplacedTables, Segments};
+use crate::source::{LiveFeed, LiveOptions, LiveStart, LogOptions, Segments};
 use crossbeam_channel::Receiver;
 use std::sync::Arc;
 
@@ -31,15 +31,6 @@ pub(super) trait LoadSource: Send {
         base: Arc<Position>,
     ) -> (Receiver<Result<Output>>, Self::Released);
 
-    /// The progress without the rows of replaced tables, which are read again; `None` if no rows of them were read. With
-    /// `completed`, rows of tables that were read completely are read again too.
-    fn without_replaced(
-        &self,
-        load: &LoadProgress,
-        replaced: &ReplacedTables,
-        completed: bool,
-    ) -> Option<LoadProgress>;
-
     /// Waits for the end of a chunk, and returns the progress with all its batches.
     fn end_chunk(&mut self, chunk: Self::Released) -> Result<LoadProgress>;
 
@@ -55,20 +46,13 @@ pub(super) trait LoadSource: Send {
 
 /// A part of the log.
 pub(super) trait LoadLog: Parts {
-    /// The position after all parts that were returned.
+    /// The position after all parts that were returned. Statements in them may have changed the progress of the load.
     fn position(&self) -> &Position;
-
-    /// The tables that statements in it replaced.
-    fn take_replaced_tables(&mut self) -> ReplacedTables;
 }
 
 impl LoadLog for Segments {
     fn position(&self) -> &Position {
         Self::position(self)
-    }
-
-    fn take_replaced_tables(&mut self) -> ReplacedTables {
-        Self::take_replaced_tables(self)
     }
 }
 
@@ -96,15 +80,6 @@ impl LoadSource for ServerSource {
         chunk.release(base)
     }
 
-    fn without_replaced(
-        &self,
-        load: &LoadProgress,
-        replaced: &ReplacedTables,
-        completed: bool,
-    ) -> Option<LoadProgress> {
-        self.loader.without_replaced(load, replaced, completed)
-    }
-
     fn end_chunk(&mut self, chunk: Self::Released) -> Result<LoadProgress> {
         let end = chunk.end()?;
         let load = end.load.clone();
@@ -125,7 +100,7 @@ impl LoadSource for ServerSource {
         let mut log = Segments::live(Box::new(feed), begin, cut)?;
         log.cancel_with(&self.live.cancel);
         if is_of_load {
-            log.observe_replaced_tables();
+            log.observe_replaced_tables(self.loader.on_replaced(from));
         }
         Ok(log)
     }

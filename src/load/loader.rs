@@ -17,7 +17,7 @@ use crate::net::{Endpoint, Server};
 use crate::position::{LoadProgress, Position, RowsRead, TableLoad};
 use crate::reader::{BatchLimits, ReadOptions};
 use crate::schema::{RowKey, full_name};
-use crate::source::{Connecting, Connector, LiveOptions, ReplacedTables};
+use crate::source::{Connecting, Connector, LiveOptions, OnReplaced};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -271,14 +271,13 @@ impl Loader {
         Ok(Position { load: Some(Arc::new(load)), ..position.clone() })
     }
 
-    /// See [`LoadSource::without_replaced`](super::load_source::LoadSource::without_replaced).
-    pub(super) fn without_replaced(
-        &self,
-        load: &LoadProgress,
-        replaced: &ReplacedTables,
-        completed: bool,
-    ) -> Option<LoadProgress> {
-        without_replaced(&self.tables, load, replaced, completed)
+    /// The progress after statements that replace tables, in a part of the log that begins at a position.
+    pub(super) fn on_replaced(&self, from: &Position) -> OnReplaced {
+        let filter = self.tables.clone();
+        let consistent = from.load.as_ref().and_then(|load| load.consistent_from.as_ref());
+        // Rows that were read completely are changed by the log alone, unless they may be later than its beginning.
+        let completed = consistent.is_some_and(|(file, offset)| from.is_before(file, *offset));
+        Box::new(move |load, replaced| without_replaced(&filter, load, replaced, completed))
     }
 
     /// Takes the connection of a chunk back, or decides about its error.

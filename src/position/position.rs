@@ -111,6 +111,12 @@ impl Position {
         self.gtid_set.as_ref().filter(|_| self.file.is_empty())
     }
 
+    /// True if it is before a place in the log of the same server.
+    pub fn is_before(&self, file: &str, offset: u64) -> bool {
+        compare_files(&self.file, file)
+            .is_some_and(|files| files.then(self.offset.cmp(&offset)) == Ordering::Less)
+    }
+
     /// The order within the log of one server: by file number, then by offset. `None` if the files are of different series.
     pub fn compare(&self, other: &Self) -> Option<Ordering> {
         let files = compare_files(&self.file, &other.file)?;

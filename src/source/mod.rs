@@ -51,7 +51,7 @@ pub use live::{
 pub(crate) use log_name::name_logs;
 pub use options::{LogOptions, Start, Stop};
 pub(crate) use payload::{Payload, PayloadEvents};
-pub use replaced_tables::ReplacedTables;
+pub use replaced_tables::{OnReplaced, ReplacedTables};
 pub use scan::{RangeBounds, RangeEnd, range_end};
 pub use segment::{
     CarriedMap, CarriedStatement, FileContext, GtidPlaces, LargeTransaction, LogItem, PlacedItem,

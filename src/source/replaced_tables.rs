@@ -2,8 +2,12 @@
 
 use super::logged_statement::LoggedStatement;
 use crate::ddl::{DdlKind, TableName};
+use crate::position::LoadProgress;
 
-/// Tables that are others after a part of the log than before it.
+/// The progress of an initial load after a statement that replaces tables; `None` if it is the same.
+pub type OnReplaced = Box<dyn Fn(&LoadProgress, &ReplacedTables) -> Option<LoadProgress> + Send>;
+
+/// Tables that are others after a statement than before it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ReplacedTables {
     tables: Vec<TableName>,
@@ -15,23 +19,23 @@ pub struct ReplacedTables {
 }
 
 impl ReplacedTables {
-    /// Adds the tables of a statement.
-    pub(super) fn observe(&mut self, statement: &LoggedStatement) {
-        let ddl = match statement.parsed.ddl() {
-            Ok(Some(ddl)) => ddl,
-            Ok(None) => return,
-            Err(_) => {
-                self.may_be_all = true;
-                return;
+    /// The tables of a statement.
+    pub(super) fn of(statement: &LoggedStatement) -> Self {
+        let mut replaced = Self::default();
+        match statement.parsed.ddl() {
+            Ok(Some(ddl)) => {
+                if matches!(ddl.kind, DdlKind::Create | DdlKind::Drop) {
+                    if ddl.tables.is_empty() {
+                        replaced.databases.push(ddl.database);
+                    }
+                    replaced.tables = ddl.tables;
+                }
+                replaced.renames = ddl.renames;
             }
-        };
-        if matches!(ddl.kind, DdlKind::Create | DdlKind::Drop) {
-            if ddl.tables.is_empty() {
-                self.databases.push(ddl.database);
-            }
-            self.tables.extend(ddl.tables);
+            Ok(None) => {}
+            Err(_) => replaced.may_be_all = true,
         }
-        self.renames.extend(ddl.renames);
+        replaced
     }
 
     /// True if another table may have the name of a table. Letter case is ignored.
@@ -57,15 +61,11 @@ mod tests {
     use crate::ddl::{DdlSession, ParsedStatement, SqlServer};
     use std::sync::Arc;
 
-    fn after(statements: &[&str]) -> ReplacedTables {
-        let mut replaced = ReplacedTables::default();
-        for text in statements {
-            let session = DdlSession::new(SqlServer { is_mariadb: false, version: (8, 4, 0) });
-            let parsed = Arc::new(ParsedStatement::parse(text, "shop", session.quote_mode()));
-            let (database, text) = ("shop".to_owned(), (*text).to_owned());
-            replaced.observe(&LoggedStatement { thread_id: 1, database, text, session, parsed });
-        }
-        replaced
+    fn after(text: &str) -> ReplacedTables {
+        let session = DdlSession::new(SqlServer { is_mariadb: false, version: (8, 4, 0) });
+        let parsed = Arc::new(ParsedStatement::parse(text, "shop", session.quote_mode()));
+        let (database, text) = ("shop".to_owned(), text.to_owned());
+        ReplacedTables::of(&LoggedStatement { thread_id: 1, database, text, session, parsed })
     }
 
     #[test]
@@ -82,9 +82,9 @@ mod tests {
             ("DROP TABLE other.a, b", false),
             ("GRANT SELECT ON *.* TO a", false),
         ] {
-            assert_eq!(after(&[text]).contains("shop", "a"), replaces, "{text}");
+            assert_eq!(after(text).contains("shop", "a"), replaces, "{text}");
         }
-        let renamed = after(&["RENAME TABLE a TO x.old", "ALTER TABLE b RENAME c"]);
+        let renamed = after("RENAME TABLE a TO x.old, b TO c");
         let names: Vec<_> = renamed.new_names().map(ToString::to_string).collect();
         assert_eq!(names, ["x.old", "shop.c"]);
         assert!(!renamed.contains("shop", "old"));

@@ -149,6 +149,32 @@ def test_another_table_gets_the_name(server: Server, source: binarrow.Server) ->
     assert of_table(rows, "old") == table_of(source, "old") != {}
 
 
+def test_a_stop_after_another_table_got_the_name(server: Server, source: binarrow.Server) -> None:
+    """A position between the statement and the next chunk."""
+    values = ", ".join(f"({n}, {-n})" for n in range(-500, 1500))
+    server.execute(
+        "CREATE TABLE live.n (id INT PRIMARY KEY, v INT)", f"INSERT INTO live.n VALUES {values}"
+    )
+    rows: Rows = {}
+    read: dict[str, Any] = {"tables": "live.*", "chunk_rows": 100, "batch_end": "transaction"}
+    with source.stream("snapshot", **read) as changes:
+        for number, batch in enumerate(changes):
+            apply(rows, batch)
+            if ("b", 7001) in rows:
+                break
+            if number == 2:
+                server.execute(
+                    "RENAME TABLE live.a TO live.old, live.n TO live.a",
+                    *(f"INSERT INTO live.b VALUES ({n}, 0)" for n in (7001, 7002, 7003)),
+                )
+    assert ("b", 7002) not in rows
+    with source.stream(batch.position, stop="end", **read) as changes:
+        for batch in changes:
+            apply(rows, batch)
+    for table in ("a", "old", "b"):
+        assert of_table(rows, table) == table_of(source, table) != {}
+
+
 def test_a_table_is_created(server: Server, source: binarrow.Server) -> None:
     rows = load_while(
         server,

@@ -24,9 +24,10 @@ use super::delivered::Delivered;
 use super::feed::{FileFeed, ResumePoint};
 use super::file_list::InputFile;
 use super::follower::SchemaFollower;
+use super::logged_statement::LoggedStatement;
 use super::markers::Markers;
 use super::options::LogOptions;
-use super::replaced_tables::ReplacedTables;
+use super::replaced_tables::{OnReplaced, ReplacedTables};
 use super::segment::Segment;
 use super::walk::{FileEnds, LoneStatement, Step, Walk};
 use crate::cancel::CancelToken;
@@ -54,8 +55,8 @@ pub struct Segments {
     xa_search: XaSearch,
     /// A shared copy of the position's `ahead`.
     ahead: Arc<Vec<Ahead>>,
-    /// The tables that statements replaced, if they are observed.
-    replaced: Option<ReplacedTables>,
+    /// Changes the progress of an initial load after statements that replace tables.
+    on_replaced: Option<OnReplaced>,
     /// The clock: tests use their own.
     clock: Clock,
 }
@@ -85,7 +86,7 @@ impl Segments {
             failure: None,
             xa_search,
             ahead: Arc::default(),
-            replaced: None,
+            on_replaced: None,
             clock: Box::new(Instant::now),
         })
     }
@@ -105,15 +106,22 @@ impl Segments {
         self.walk.cancel_with(cancel);
     }
 
-    /// Observes the tables that statements replace.
-    pub fn observe_replaced_tables(&mut self) {
-        self.replaced = Some(ReplacedTables::default());
+    /// Changes the progress of an initial load in positions from a statement on that replaces tables. `on_replaced` returns the
+    /// new progress, or `None` if it is the same.
+    pub fn observe_replaced_tables(&mut self, on_replaced: OnReplaced) {
+        self.on_replaced = Some(on_replaced);
         self.walk.want_statements();
     }
 
-    /// The tables that statements replaced since the start; none if they are not observed.
-    pub fn take_replaced_tables(&mut self) -> ReplacedTables {
-        self.replaced.take().unwrap_or_default()
+    fn observe_replaced(&mut self, statement: &LoggedStatement) {
+        let (Some(on_replaced), Some(load)) = (&self.on_replaced, &self.walk.position().load)
+        else {
+            return;
+        };
+        if let Some(load) = on_replaced(load, &ReplacedTables::of(statement)) {
+            let position = Position { load: Some(Arc::new(load)), ..self.walk.position().clone() };
+            self.walk.return_to(position);
+        }
     }
 
     /// Takes the time from `clock` instead of the system.
@@ -197,9 +205,7 @@ impl Segments {
             Step::Statement(statement) => {
                 self.markers.observe(&statement, self.follower.catalog(), &mut self.walk);
                 self.follower.observe(&statement);
-                if let Some(replaced) = &mut self.replaced {
-                    replaced.observe(&statement.logged);
-                }
+                self.observe_replaced(&statement.logged);
                 return Ok(None);
             }
             Step::LoneStatement(statement) => {

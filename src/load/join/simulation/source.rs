@@ -10,7 +10,7 @@ use crate::load::chunk::{ChunkEnd, Reading};
 use crate::load::load_source::{LoadLog, LoadSource};
 use crate::position::{LoadProgress, Position, RowsRead, TableLoad};
 use crate::reader::{ChangeBatch, Output, Part, Parts, Progress, Reach, Upto};
-use crate::source::{ReplacedTables, commit_version};
+use crate::source::commit_version;
 use crossbeam_channel::{Receiver, bounded, unbounded};
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -128,15 +128,6 @@ impl LoadSource for ModelSource {
         Ok(ModelLog { shared: self.shared.clone(), position: from.clone(), goal })
     }
 
-    fn without_replaced(
-        &self,
-        _load: &LoadProgress,
-        _replaced: &ReplacedTables,
-        _completed: bool,
-    ) -> Option<LoadProgress> {
-        None
-    }
-
     fn log_end(&self, _load: Option<&LoadProgress>) {}
 
     fn cancel_with(&mut self, _cancel: &CancelToken) {}
@@ -209,10 +200,5 @@ impl Parts for ModelLog {
 impl LoadLog for ModelLog {
     fn position(&self) -> &Position {
         &self.position
-    }
-
-    /// The model has no statements that change tables.
-    fn take_replaced_tables(&mut self) -> ReplacedTables {
-        ReplacedTables::default()
     }
 }
