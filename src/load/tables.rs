@@ -88,8 +88,8 @@ pub(super) fn check_same(
     )))
 }
 
-/// The progress without the rows of replaced tables, which are read again, and with their new names; `None` if no rows of them
-/// were read. With `completed`, rows of tables that were read completely are read again too.
+/// The progress without the rows of replaced tables, which are read again, and with the new names of tables of which rows are
+/// missing; `None` if it is the same. With `completed`, rows of tables that were read completely are read again too.
 pub(super) fn without_replaced(
     filter: &TableFilter,
     load: &LoadProgress,
@@ -99,14 +99,23 @@ pub(super) fn without_replaced(
     let mut again = load.clone();
     let mut names = Vec::new();
     for table in &mut again.tables {
-        let has_rows = match table.read {
-            RowsRead::Nothing => false,
-            RowsRead::UpTo(_) | RowsRead::Some => true,
-            RowsRead::All => completed,
-        };
-        if has_rows && replaced.contains(&table.database, &table.table) {
+        if has_missing_rows(table, completed)
+            && table.read != RowsRead::Nothing
+            && replaced.contains(&table.database, &table.table)
+        {
             table.read = RowsRead::Nothing;
             names.push(table.name());
+        }
+    }
+    for (from, to) in replaced.renames() {
+        let is_missing =
+            |table: &TableLoad| is_it(table, from) && has_missing_rows(table, completed);
+        if load.tables.iter().any(is_missing)
+            && filter.accepts(&to.database, &to.table)
+            && !again.tables.iter().any(|table| is_it(table, to))
+        {
+            again.tables.push(TableLoad::new(to.database.clone(), to.table.clone()));
+            names.push(to.to_string());
         }
     }
     if names.is_empty() {
@@ -114,15 +123,70 @@ pub(super) fn without_replaced(
     }
     log::warn!(
         target: LOG,
-        "{}: renamed, dropped or created during the load, which begins again with their first rows",
+        "a statement renamed, dropped or created tables during the load; these are read from their first row: {}",
         names.join(", ")
     );
-    for name in replaced.new_names().filter(|name| filter.accepts(&name.database, &name.table)) {
-        let is_it =
-            |table: &TableLoad| table.database == name.database && table.table == name.table;
-        if !again.tables.iter().any(is_it) {
-            again.tables.push(TableLoad::new(name.database.clone(), name.table.clone()));
-        }
-    }
     Some(again)
+}
+
+/// True if rows of the table are to be read. With `completed`, they are to be read again if another table gets its name.
+fn has_missing_rows(table: &TableLoad, completed: bool) -> bool {
+    completed || table.read != RowsRead::All
+}
+
+/// True if the progress is that of a table. Letter case is ignored.
+fn is_it(table: &TableLoad, name: &TableName) -> bool {
+    table.database.eq_ignore_ascii_case(&name.database)
+        && table.table.eq_ignore_ascii_case(&name.table)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::position::KeyValues;
+
+    /// The tables and how they were read, after a statement.
+    fn after(statement: &str, completed: bool) -> Option<String> {
+        let key = KeyValues { columns: vec!["id int".into()], values: vec![b"7".to_vec()] };
+        let read = [RowsRead::All, RowsRead::UpTo(key), RowsRead::Nothing];
+        let tables = ["all", "part", "none"].into_iter().zip(read);
+        let tables = tables.map(|(table, read)| TableLoad { read, ..TableLoad::new("d", table) });
+        let load = LoadProgress { tables: tables.collect(), ..LoadProgress::default() };
+        let filter = TableFilter::try_new(&["d.*"], &["d.secret"]).unwrap();
+        let replaced = ReplacedTables::of_text(statement, "d");
+        let load = without_replaced(&filter, &load, &replaced, completed)?;
+        let shown = load.tables.iter().map(|table| {
+            let read = match table.read {
+                RowsRead::Nothing => "nothing",
+                RowsRead::UpTo(_) => "part",
+                RowsRead::Some => "some",
+                RowsRead::All => "all",
+            };
+            format!("{} {read}", table.table)
+        });
+        Some(shown.collect::<Vec<_>>().join(", "))
+    }
+
+    #[test]
+    fn statements_that_replace_tables() {
+        for (statement, wanted) in [
+            ("DROP TABLE part", "all all, part nothing, none nothing"),
+            ("RENAME TABLE part TO old", "all all, part nothing, none nothing, old nothing"),
+            ("RENAME TABLE none TO z", "all all, part part, none nothing, z nothing"),
+            (
+                "RENAME TABLE none TO z, part TO none",
+                "all all, part nothing, none nothing, z nothing",
+            ),
+            ("RENAME TABLE part TO secret", "all all, part nothing, none nothing"),
+        ] {
+            assert_eq!(after(statement, false).as_deref(), Some(wanted), "{statement}");
+        }
+        for same in
+            ["DROP TABLE `all`", "RENAME TABLE `all` TO z", "TRUNCATE part", "DROP TABLE none"]
+        {
+            assert_eq!(after(same, false), None, "{same}");
+        }
+        let again = after("RENAME TABLE `all` TO z", true);
+        assert_eq!(again.as_deref(), Some("all nothing, part part, none nothing, z nothing"));
+    }
 }

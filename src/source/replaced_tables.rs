@@ -49,24 +49,27 @@ impl ReplacedTables {
             || self.renames.iter().any(|(from, to)| is_it(from) || is_it(to))
     }
 
-    /// The new names.
-    pub fn new_names(&self) -> impl Iterator<Item = &TableName> {
-        self.renames.iter().map(|(_, to)| to)
+    /// The old and the new names of renamed tables.
+    pub fn renames(&self) -> &[(TableName, TableName)] {
+        &self.renames
+    }
+}
+
+#[cfg(test)]
+impl ReplacedTables {
+    /// The tables of a statement in a database.
+    pub(crate) fn of_text(text: &str, database: &str) -> Self {
+        use crate::ddl::{DdlSession, ParsedStatement, SqlServer};
+        let session = DdlSession::new(SqlServer { is_mariadb: false, version: (8, 4, 0) });
+        let parsed = ParsedStatement::parse(text, database, session.quote_mode()).into();
+        let (database, text) = (database.to_owned(), text.to_owned());
+        Self::of(&LoggedStatement { thread_id: 1, database, text, session, parsed })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ddl::{DdlSession, ParsedStatement, SqlServer};
-    use std::sync::Arc;
-
-    fn after(text: &str) -> ReplacedTables {
-        let session = DdlSession::new(SqlServer { is_mariadb: false, version: (8, 4, 0) });
-        let parsed = Arc::new(ParsedStatement::parse(text, "shop", session.quote_mode()));
-        let (database, text) = ("shop".to_owned(), text.to_owned());
-        ReplacedTables::of(&LoggedStatement { thread_id: 1, database, text, session, parsed })
-    }
 
     #[test]
     fn statements_that_replace_tables() {
@@ -82,10 +85,14 @@ mod tests {
             ("DROP TABLE other.a, b", false),
             ("GRANT SELECT ON *.* TO a", false),
         ] {
-            assert_eq!(after(text).contains("shop", "a"), replaces, "{text}");
+            assert_eq!(
+                ReplacedTables::of_text(text, "shop").contains("shop", "a"),
+                replaces,
+                "{text}"
+            );
         }
-        let renamed = after("RENAME TABLE a TO x.old, b TO c");
-        let names: Vec<_> = renamed.new_names().map(ToString::to_string).collect();
+        let renamed = ReplacedTables::of_text("RENAME TABLE a TO x.old, b TO c", "shop");
+        let names: Vec<_> = renamed.renames().iter().map(|(_, to)| to.to_string()).collect();
         assert_eq!(names, ["x.old", "shop.c"]);
         assert!(!renamed.contains("shop", "old"));
     }

@@ -138,12 +138,17 @@ def test_a_table_is_renamed(server: Server, source: binarrow.Server) -> None:
     assert of_table(rows, "b") == table_of(source, "b")
 
 
-def test_another_table_gets_the_name(server: Server, source: binarrow.Server) -> None:
-    """The rest of the rows of `a` is not read from the other table, and that of `a` under its new name."""
+def create_other(server: Server) -> None:
+    """Creates the table that gets the name of `a`."""
     values = ", ".join(f"({n}, {-n})" for n in range(-500, 1500))
     server.execute(
         "CREATE TABLE live.n (id INT PRIMARY KEY, v INT)", f"INSERT INTO live.n VALUES {values}"
     )
+
+
+def test_another_table_gets_the_name(server: Server, source: binarrow.Server) -> None:
+    """The rest of the rows of `a` is not read from the other table, and that of `a` under its new name."""
+    create_other(server)
     rows = load_while(server, source, "RENAME TABLE live.a TO live.old, live.n TO live.a")
     assert of_table(rows, "a") == table_of(source, "a") != {}
     assert of_table(rows, "old") == table_of(source, "old") != {}
@@ -151,10 +156,7 @@ def test_another_table_gets_the_name(server: Server, source: binarrow.Server) ->
 
 def test_a_stop_after_another_table_got_the_name(server: Server, source: binarrow.Server) -> None:
     """A position between the statement and the next chunk."""
-    values = ", ".join(f"({n}, {-n})" for n in range(-500, 1500))
-    server.execute(
-        "CREATE TABLE live.n (id INT PRIMARY KEY, v INT)", f"INSERT INTO live.n VALUES {values}"
-    )
+    create_other(server)
     rows: Rows = {}
     read: dict[str, Any] = {"tables": "live.*", "chunk_rows": 100, "batch_end": "transaction"}
     with source.stream("snapshot", **read) as changes:
