@@ -1,4 +1,4 @@
-"""Docstrings, comments and messages are in plain English: of the package and the Rust code, and of tests, benchmarks and tools.
+"""Pages, docstrings, comments and messages are in plain English: of the package, the Rust code, tests, benchmarks and tools.
 
 Early versions used the words of `WORDS` in a sense of their own. A file that needs one in its usual sense is in `ALLOWED`.
 Names are checked in the package and in Rust, not in Python programs such as tests.
@@ -27,9 +27,12 @@ def read(pattern: str, *folders: str) -> dict[str, str]:
     }
 
 
-PACKAGE = read("*.py", "python/binarrow")
+PACKAGE = read("*.py", "python/binarrow") | read("*.pyi", "python/binarrow")
 PROGRAMS = read("*.py", "tests", "benches", "examples", "tools")
 RUST = read("*.rs", "src", "tests/it", "benches", "fuzz")
+PAGES = read("*.md", "docs", "tests", "benches", "examples") | {
+    path.name: path.read_text() for path in REPOSITORY.glob("*.md")
+}
 
 WORDS = {
     "told": "known, logged, passed",
@@ -165,6 +168,7 @@ SOURCES: list[tuple[dict[str, str], Callable[[str], Texts], Callable[[str], Text
     (PACKAGE, package_texts, docstrings),
     (PROGRAMS, program_texts, docstrings),
     (RUST, rust_texts_and_names, rust_docs),
+    (PAGES, lambda page: enumerate(page.split("\n"), 1), lambda _: ()),
 ]
 """Files, with the functions that return their texts and their documentation."""
 
