@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 from functools import cache
@@ -163,7 +162,6 @@ def complete(*words: str) -> list[str]:
     return in_bash(script).split()
 
 
-@pytest.mark.skipif(shutil.which("bash") is None, reason="the completion of bash")
 @pytest.mark.parametrize(
     ("words", "found"),
     [
