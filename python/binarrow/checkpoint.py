@@ -30,7 +30,23 @@ class CheckpointError(BinarrowError):
 
 
 class Checkpoint(Protocol):
-    """The interface of checkpoints for ``Server.stream``; :class:`FileCheckpoint` implements it."""
+    """The interface of checkpoints for ``Server.stream``; :class:`FileCheckpoint` implements it.
+
+    Write a class with these methods to store the position where the rows are, for example in the
+    same transaction of a database::
+
+        class TableCheckpoint:
+            interval = 0.0  # save the position after each batch
+
+            def load(self) -> Position | None:
+                row = database.execute("SELECT position FROM progress").fetchone()
+                return Position.from_json(row[0]) if row else None
+
+            def save(self, position: Position) -> None:
+                json = position.to_json()
+                database.execute("INSERT OR REPLACE INTO progress VALUES (1, ?)", [json])
+                database.commit()  # the position and the rows before it
+    """
 
     @property
     def interval(self) -> float:

@@ -13,33 +13,49 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True)
 class CoveredRange:
-    """A part of a server's log of which the history has all statements."""
+    """A part of a server's log of which the history has all statements.
+
+        for covered in history.covered:
+            print(covered.start, covered.stop)
+
+    Attributes:
+        start: The position of its first baseline.
+        stop: The position up to which the log was read.
+        server: The server's id, as :attr:`Position.server`; None if the log was read from files.
+    """
 
     start: Position
     stop: Position
     server: str | None
-    """The server's id, as :attr:`Position.server`; None if the log was read from files."""
 
 
 @dataclass(frozen=True)
 class HistoryChange:
-    """An entry of a history: a statement in the log, or a baseline."""
+    """An entry of a history: a statement in the log, or a baseline.
+
+        for change in history.changes("shop", "orders"):
+            print(change.committed, change.statement)
+
+    Attributes:
+        position: The position from which it is in force: the end of the statement's transaction.
+        kind: ``"statement"`` or ``"baseline"``.
+        committed: The time at which the statement was committed, or the baseline was taken.
+        database: The statement's default database; empty if it had none.
+        statement: The statement; for a baseline, all its CREATE statements. Strings that may be
+            passwords of other servers (``CONNECTION=`` of a FEDERATED table, for example) are
+            ``'***'``.
+        tables: The tables that it changed, as ``database.table``. Empty for a baseline, unless the
+            baseline contains only some tables.
+        unknown: The tables whose structure is unknown from this position, each with the reason.
+    """
 
     position: Position
-    """The position from which it is in force: the end of the statement's transaction."""
     kind: Literal["statement", "baseline"]
     committed: datetime
-    """The time at which the statement was committed, or the baseline was taken."""
     database: str
-    """The statement's default database; empty if it had none."""
     statement: str = field(repr=False)
-    """The statement; for a baseline, all its CREATE statements. Strings that may be passwords of
-    other servers (``CONNECTION=`` of a FEDERATED table, for example) are ``'***'``."""
     tables: tuple[str, ...]
-    """The tables that it changed, as ``database.table``. Empty for a baseline, unless the baseline
-    contains only some tables."""
     unknown: tuple[tuple[str, str], ...] = ()
-    """The tables whose structure is unknown from this position, each with the reason."""
 
     @property
     def followed(self) -> bool:

@@ -10,16 +10,24 @@ Grade = Literal["ok", "warning", "error"]
 
 @dataclass(frozen=True)
 class Check:
-    """One setting of a server, graded."""
+    """One setting of a server, graded, returned by :meth:`Server.check`.
+
+        for check in server.check():
+            if check.grade != "ok":
+                print(check.name, check.value, check.advice)
+
+    Attributes:
+        name: The setting: the name of a variable, ``privileges``, or ``privileges for`` a use.
+        grade: ``"error"``: changes cannot be read, or are lost. ``"warning"``: something may be
+            missed. ``"ok"``: there is nothing to do.
+        value: The value that the server reports.
+        advice: The meaning of the value and the suggested fix; empty if there is nothing to do.
+    """
 
     name: str
-    """The setting: the name of a variable, ``privileges``, or ``privileges for`` a use."""
     grade: Grade
-    """``error``: changes cannot be read, or are lost. ``warning``: something may be missed."""
     value: str
-    """The value that the server reports."""
     advice: str
-    """The meaning of the value and the suggested fix; empty if there is nothing to do."""
 
 
 def persistently(flavor: str, version: str, name: str, value: str) -> str:

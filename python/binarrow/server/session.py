@@ -14,11 +14,18 @@ PASSWORD_HASH = re.compile(r" IDENTIFIED [^']*'[^']*'")
 
 
 class Binlog(NamedTuple):
-    """A file of a server's log."""
+    """A file of a server's log, returned by :meth:`Server.binlogs`.
+
+        first = server.binlogs()[0]
+        start = server.file_start(first.name)
+
+    Attributes:
+        name: The server's name of the file, such as ``binlog.000042``.
+        size: The size in bytes; the last file grows.
+    """
 
     name: str
     size: int
-    """Bytes; the last file grows."""
 
 
 class Session:
