@@ -4,7 +4,7 @@
     tools/write_options.py --check  prints the files that differ, and fails
 
 The files: the struct of keywords in Rust, the stubs of functions with keywords, the types of
-keywords, the entries of `Args:` in docstrings, and the run-time docstrings of native functions,
+keywords, the entries of `Args:` in docstrings, and the run-time docstrings of the extension module,
 which are those of the stubs.
 """
 
@@ -23,13 +23,14 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import native_docstrings
+
 ROOT = Path(__file__).parents[1]
 STUBS = "python/binarrow/_native.pyi"
 CONNECT = "python/binarrow/server/connection.py"
 SERVER = "python/binarrow/server/server.py"
 TYPED = "python/binarrow/typed_keywords.py"
 RUST = "src/python/read_keywords.rs"
-DOCS = "src/python/docs"
 WIDTH = 100
 
 WITH_KEYWORDS = ("read_binlog", "infer_schema", "nested_json_schema")
@@ -54,6 +55,7 @@ def written(options: ModuleType) -> dict[str, str]:
         keywords = options.keywords_of(function)
         stubs = with_signatures(stubs, function, keywords)
         stubs = with_arguments(stubs, function, keywords, is_short=function != "read_binlog")
+    stubs = with_arguments(stubs, "TypeOptions", options.keywords_of("TypeOptions"))
     connect = (ROOT / CONNECT).read_text()
     connect = with_arguments(connect, "connect", options.keywords_of("connect"))
     server = (ROOT / SERVER).read_text()
@@ -66,10 +68,7 @@ def written(options: ModuleType) -> dict[str, str]:
         SERVER: server,
         TYPED: typed_keywords(options),
     }
-    for name, text in docstrings(stubs).items():
-        head = f"{name}{text_signature(stubs, name)}\n--\n\n" if name in WITH_KEYWORDS else ""
-        files[f"{DOCS}/{name}.txt"] = f"{head}{text}\n"
-    return files
+    return files | native_docstrings.written(ROOT, stubs, WITH_KEYWORDS)
 
 
 # --------------------------------------------------------------------------------------- Rust
@@ -206,13 +205,15 @@ def with_arguments(
 ) -> str:
     """Returns the code with these entries in `Args:` of a docstring; other entries are kept."""
     lines = code.splitlines(keepends=True)
-    function_node = next(
+    described = next(
         node
         for node in ast.walk(ast.parse(code))
-        if isinstance(node, ast.FunctionDef) and node.name == function and ast.get_docstring(node)
+        if isinstance(node, ast.FunctionDef | ast.ClassDef)
+        and node.name == function
+        and ast.get_docstring(node)
     )
     start = next(
-        at for at in range(function_node.body[0].lineno, len(lines)) if lines[at].strip() == "Args:"
+        at for at in range(described.body[0].lineno, len(lines)) if lines[at].strip() == "Args:"
     )
     indent = depth(lines[start])
     end = next(
@@ -229,8 +230,9 @@ def with_arguments(
     own = {
         option.name: argument(option, " " * (indent + 4), is_short=is_short) for option in keywords
     }
-    order = [each.arg for each in (*function_node.args.args, *function_node.args.kwonlyargs)]
-    own = {name: own[name] for name in sorted(own, key=order.index)}
+    if isinstance(described, ast.FunctionDef):
+        order = [each.arg for each in (*described.args.args, *described.args.kwonlyargs)]
+        own = {name: own[name] for name in sorted(own, key=order.index)}
     kept = {name: text for name, text in entries.items() if name not in own}
     if "keywords" in kept:
         own["keywords"] = kept.pop("keywords")
@@ -344,39 +346,18 @@ def members(options: Iterable[Any], *, in_tasks: bool = False) -> str:
     return "".join(f"    {name}: {annotation}\n" for name, annotation in types.items())
 
 
-# --------------------------------------------------------------------------------------- help
-
-
-def functions_of(stubs: str) -> dict[str, ast.FunctionDef]:
-    """The functions of the stubs, with their first definition."""
-    found: dict[str, ast.FunctionDef] = {}
-    for node in ast.parse(stubs).body:
-        if isinstance(node, ast.FunctionDef):
-            found.setdefault(node.name, node)
-    return found
-
-
-def docstrings(stubs: str) -> dict[str, str]:
-    """The docstrings of the functions."""
-    return {name: ast.get_docstring(node) or "" for name, node in functions_of(stubs).items()}
-
-
-def text_signature(stubs: str, function: str) -> str:
-    """The signature as `inspect` reads it from the head of a native docstring."""
-    arguments = functions_of(stubs)[function].args
-    for argument in [*arguments.args, *arguments.kwonlyargs]:
-        argument.annotation = None
-    return f"({ast.unparse(arguments)})"
-
-
 def main() -> int:
     """Writes the files, or compares them."""
     files = written(table())
     stale = [name for name, text in files.items() if not is_current(ROOT / name, text)]
+    unused = native_docstrings.unused(ROOT, files)
     if "--check" in sys.argv[1:]:
-        for name in stale:
-            print(f"{name} does not agree with python/binarrow/options: run `make options`")
-        return bool(stale)
+        for name in stale + unused:
+            print(f"{name} does not agree with the options or the stubs: run `make options`")
+        return bool(stale + unused)
+    for name in unused:
+        (ROOT / name).unlink()
+        print(f"removed {name}")
     for name in stale:
         (ROOT / name).parent.mkdir(exist_ok=True)
         (ROOT / name).write_text(files[name])

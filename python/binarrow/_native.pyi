@@ -58,6 +58,13 @@ class BinarrowError(Exception):
         code: The server's number of the error, if a server reported it.
         sqlstate: Its SQLSTATE, if a server reported it.
         parts: The message in parts: text, and options as tuples of a keyword and a value or None.
+
+    Examples:
+        >>> try:
+        ...     reader = binarrow.read_binlog("binlog.000099")
+        ... except binarrow.BinarrowError as error:
+        ...     print(type(error).__name__, error)
+        MissingInputError cannot open binlog.000099: No such file or directory (os error 2)
     """
 
     file: str | None
@@ -132,7 +139,13 @@ class UnmatchedPatternWarning(BinarrowWarning):
 
 @final
 class TypeOptions:
-    """The conversion of MySQL's types to Arrow types. Frozen, hashable, picklable.
+    """The conversion of MySQL's types to Arrow types, for the keyword ``types``. Frozen, hashable, picklable.
+
+    The Arrow types of the profile ``"native"``: signed and unsigned integers of 8, 16, 32 and 64 bits (MEDIUMINT: 32), float32
+    and float64, decimal128(p, s) or, above 38 digits, decimal256, bool for BIT(1) and uint64 for longer BIT, date32 for DATE,
+    timestamp[us] for DATETIME, timestamp[us, UTC] for TIMESTAMP, duration[us] for TIME, int16 for YEAR, string in UTF-8 for text,
+    JSON and SET, binary for bytes and geometries, a dictionary of strings for ENUM, and a list of float32 for VECTOR. Spark
+    has no unsigned integers, no duration and no dictionary: the profile ``"spark"`` uses the next larger type, int64 and string.
 
     ``json="diff"``: if the log contains only the changes of a document (MySQL's
     ``binlog_row_value_options=PARTIAL_JSON``), the value is these changes, as text::
@@ -145,6 +158,42 @@ class TypeOptions:
     that the document has not changed. The ``insert`` of an update that changes the key contains the complete
     document. Without this option, the changes are applied to the row's image before the update. It is an error if
     that image leaves the document out (``binlog_row_image=MINIMAL``).
+
+    Args:
+        profile: The types to start from: ``"native"``, Arrow's closest types, or ``"spark"``, those
+            that Spark can read.
+
+            ``"spark"`` widens unsigned integers, returns TIME as microseconds, and uses no
+            dictionaries.
+        zero_dates: Dates that are zero (``0000-00-00``), partial or impossible: ``"null"``,
+            ``"error"``, or ``"text"``, which makes the column a string.
+
+            ``"null"`` counts them in ``stats()`` and warns. ``"error"`` raises an error that names
+            the column.
+        json: The form of JSON columns: ``"text"`` as the server prints it, ``"variant"``,
+            ``"bytes"`` as stored, or ``"diff"``: the changes of a document, if the log contains
+            only these.
+        time: The form of TIME columns: ``"duration"``, ``"micros"`` (int64), ``"interval"``, or
+            ``"text"``.
+
+            None is ``"duration"``, and ``"micros"`` in the profile ``"spark"``.
+        geometry: The form of GEOMETRY columns: ``"ewkb"``, ``"wkb"`` (without the SRID), or
+            ``"mysql"`` as stored.
+        enum: The form of ENUM columns: ``"dictionary"``, ``"text"``, or ``"ordinal"``, the number
+            of the member.
+
+            None is ``"dictionary"``, and ``"text"`` in the profile ``"spark"``.
+        invalid_text: Text that is not valid in its character set: ``"error"``, ``"replace"`` by
+            U+FFFD, or ``"binary"``, which makes the column binary.
+
+    Raises:
+        ConfigError: A value is not one of these, or Spark cannot read the type (``enum="dictionary"``).
+
+    Examples:
+        >>> types = binarrow.TypeOptions(enum="text")
+        >>> batch = next(binarrow.read_binlog("binlog.000001", tables="shop.orders", types=types))
+        >>> batch.schema.field("status").type
+        DataType(string)
     """
 
     def __new__(
@@ -186,23 +235,32 @@ class TypeOptions:
 class Position:
     """A place in the log at which a reader starts or resumes. Frozen, hashable, picklable.
 
-    A position consists of its base, which is the end of a transaction (a file and a byte offset), and a list of the
-    tables that were delivered beyond the base, with the extent. A reader that starts at the position reads from the
-    base and leaves out the rows that were delivered, so no row is lost or repeated::
-
-        reader = binarrow.read_binlog("binlog.000001")
-        stored = next(reader).position.to_json()
-        rest = binarrow.read_binlog("binlog.000001", start=Position.from_json(stored))
-
-    The second reader may use other threads, batch limits, columns and operations. A table that the
-    first one did not read is read from the base. ``str()``, ``stop=``, table histories and Spark's
-    offsets use the base alone.
+    Batches, items, readers, streams and :meth:`Server.position` have one. A position consists of its base, which is the end of a
+    transaction (a file and a byte offset), and a list of the tables that were delivered beyond the base, with the extent. A
+    reader that starts at the position reads from the base and leaves out the rows that were delivered, so no row is lost or
+    repeated. The second reader may use other threads, batch limits, columns and operations. A table that the first one did
+    not read is read from the base. ``str()``, ``stop=``, table histories and Spark's offsets use the base alone.
 
     :meth:`Server.position` may return a GTID set alone: ``file`` is then empty and ``offset`` is 0.
 
     Positions of one server are ordered: ``<`` compares the file's number and the offset, or GTID sets if both
     positions are GTID sets alone. It raises a ConfigError (a ValueError) for positions that have no order: of
     different servers, with GTID sets of which none contains the other, or with tables in ``ahead``.
+
+    Args:
+        file: The server's name of the file, such as ``binlog.000042``.
+        offset: The byte offset of an event in the file: the end of a transaction, or 4 for the beginning of the file.
+
+    Raises:
+        ConfigError: The file has no name.
+
+    Examples:
+        >>> reader = binarrow.read_binlog("binlog.000001")
+        >>> stored = next(reader).position.to_json()
+        >>> rest = binarrow.read_binlog("binlog.000001", start=binarrow.Position.from_json(stored))
+
+        >>> binarrow.Position("binlog.000009", 4) < binarrow.Position("binlog.000010", 4)
+        True
     """
 
     def __new__(cls, file: str, offset: int) -> Position: ...
@@ -299,7 +357,17 @@ class Position:
 
 @final
 class ChangeBatch:
-    """Changes of one table, as one Arrow record batch."""
+    """Changes of one table, as one Arrow record batch. :class:`BinlogReader` and :class:`Stream` return it.
+
+    Other libraries read it without a copy, by Arrow's C data interface. ``len()`` is the number of rows.
+
+    Examples:
+        >>> batch = next(binarrow.read_binlog("binlog.000001", tables="shop.orders"))
+        >>> batch.database, batch.table
+        ('shop', 'orders')
+        >>> batch.to_pyarrow().column("_change_type")[0]
+        <pyarrow.StringScalar: 'insert'>
+    """
 
     @property
     def database(self) -> str:
@@ -318,7 +386,11 @@ class ChangeBatch:
         """
     @property
     def schema(self) -> pa.Schema:
-        """The columns of the table, then those of the envelope."""
+        """The columns of the table, then those of the envelope.
+
+        By default the envelope is ``_change_type`` (string), ``_commit_version`` (int64), ``_commit_timestamp``
+        (timestamp[us, UTC]) and ``_change_ordinal`` (int64). :class:`TypeOptions` contains the types of the table's columns.
+        """
     @property
     def table_schema(self) -> TableSchema:
         """The structure that the table had when the changes were logged, as far as it is known: see :class:`TableSchema`.
@@ -326,7 +398,7 @@ class ChangeBatch:
         It contains all columns of the table, whatever ``columns`` selects, and MariaDB's hidden columns of long unique keys.
         """
     def to_pyarrow(self) -> pa.RecordBatch:
-        """The rows, without a copy."""
+        """Returns the rows as a ``pyarrow.RecordBatch``, without a copy."""
     def to_events(
         self,
         event_format: EventFormat,
@@ -355,6 +427,12 @@ class ChangeBatch:
 
         Raises:
             ConfigError: The batch was not read with these keywords.
+
+        Examples:
+            >>> keywords = binarrow.event_keywords("debezium-json")
+            >>> batch = next(binarrow.read_binlog("binlog.000001", **keywords))
+            >>> batch.to_events("debezium-json", source_name="shop")
+            b'{"before":null,"after":{"sku":"SKU-00001",...
         """
     def __arrow_c_array__(
         self, requested_schema: object | None = None
@@ -365,10 +443,16 @@ class ChangeBatch:
 
 @final
 class SchemaChange:
-    """A statement that changed tables or a database. Frozen; its ``repr`` omits the statement.
+    """A statement that changed tables or a database: an item of ``include="schema_change"``. Frozen; its ``repr`` omits the statement.
 
     The statement is the text in the log. It may contain a password, for example in ``CONNECTION=`` of a FEDERATED table.
     A :class:`SchemaHistory` stores ``'***'`` instead of the password.
+
+    Examples:
+        >>> for change in binarrow.read_binlog("binlog.000002", include="schema_change"):
+        ...     if isinstance(change, binarrow.SchemaChange):
+        ...         print(change.kind, change.tables)
+        alter ('shop.orders',)
     """
 
     @property
@@ -404,7 +488,15 @@ class SchemaChange:
 
 @final
 class Truncate:
-    """A table was emptied, by TRUNCATE or, for a MEMORY table, by the start of its server. Frozen."""
+    """A table was emptied, by TRUNCATE or, for a MEMORY table, by the start of its server. Frozen.
+
+    It is an item of ``include="truncate"``.
+
+    Examples:
+        >>> for change in binarrow.read_binlog("binlog.000001", include="truncate"):
+        ...     if isinstance(change, binarrow.Truncate):
+        ...         print("delete all rows of", change.database, change.table)
+    """
 
     @property
     def database(self) -> str:
@@ -428,7 +520,14 @@ class Truncate:
 class SkippedStatement:
     """A statement that may have changed rows and was logged as text. Frozen; its ``repr`` omits the statement.
 
-    The log does not contain the changed rows, and does not always name the tables. Only with ``statements="skip"``.
+    It is an item of ``include="skipped_statement"`` with ``statements="skip"``; with ``statements="error"`` such a statement is
+    an :class:`UnsupportedEventError`. The log does not contain the changed rows, and does not always name the tables.
+
+    Examples:
+        >>> keywords = {"include": "skipped_statement", "statements": "skip"}
+        >>> for change in binarrow.read_binlog("binlog.000001", **keywords):
+        ...     if isinstance(change, binarrow.SkippedStatement):
+        ...         print("rows are missing after", change.position)
     """
 
     @property
@@ -451,7 +550,15 @@ class SkippedStatement:
 
 @final
 class Transaction:
-    """The begin or end of a transaction, or the XA PREPARE or rollback of an XA transaction. Frozen."""
+    """The begin or end of a transaction, or the XA PREPARE or rollback of an XA transaction. Frozen.
+
+    It is an item of ``include="transaction"``.
+
+    Examples:
+        >>> mark = next(binarrow.read_binlog("binlog.000002", include="transaction"))
+        >>> mark.kind, mark.gtid
+        ('begin', 'bee1d394-e593-11f1-8880-02fc00000001:702')
+    """
 
     @property
     def kind(self) -> Literal["begin", "end", "prepare", "rollback"]:
@@ -490,7 +597,14 @@ class Transaction:
 
 @final
 class Heartbeat:
-    """The server had nothing to send for the heartbeat's interval. Frozen; only of live streams."""
+    """The server had nothing to send for the heartbeat's interval. Frozen; only of live streams.
+
+    It is an item of ``include="heartbeat"``::
+
+        for change in server.stream(include="heartbeat", heartbeat=10.0):
+            if isinstance(change, binarrow.Heartbeat):
+                print("no changes until", change.position)
+    """
 
     @property
     def position(self) -> Position:
@@ -512,7 +626,17 @@ _T_co = TypeVar("_T_co", covariant=True, default=ChangeBatch)
 
 @final
 class BinlogReader(Generic[_T_co]):
-    """An iterator over :class:`ChangeBatch` and the items of ``include``, in log order. Also a context manager."""
+    """An iterator over :class:`ChangeBatch` and the items of ``include``, in log order. Also a context manager.
+
+    :func:`read_binlog` and :func:`read_split` return it. Errors in the log are raised by the iteration, after the rows
+    before them; their classes are those of :func:`read_binlog`. After :meth:`close`, it raises a ConfigError.
+
+    Examples:
+        >>> with binarrow.read_binlog("binlog.000001", tables="shop.orders") as reader:
+        ...     rows = sum(change.num_rows for change in reader)
+        >>> rows, reader.closed
+        (797, True)
+    """
 
     @property
     def position(self) -> Position | None:
@@ -521,7 +645,7 @@ class BinlogReader(Generic[_T_co]):
     def closed(self) -> bool:
         """True after :meth:`close`."""
     def stats(self) -> dict[str, Any]:
-        """Counts so far.
+        """Returns counts so far.
 
         ``bytes_read``, ``bytes_total`` (None if unknown), ``transactions`` (those with returned changes),
         ``rows_events``, ``changes`` (an update is one), ``rows`` (of the batches: an update is two, or one if the
@@ -532,6 +656,12 @@ class BinlogReader(Generic[_T_co]):
         ``seconds``, and ``tables``: a dict of ``database.table`` to ``{"inserts", "updates", "deletes", "bytes"}``: changes,
         and bytes of their rows events. A name with a dot is in backticks there: ```a`.`b.c```. ``rows`` and ``batches``
         count each batch when it is returned; the other counts include only complete segments.
+
+        Examples:
+            >>> reader = binarrow.read_binlog("binlog.000001")
+            >>> batches = list(reader)
+            >>> reader.stats()["tables"]["shop.products"]["inserts"]
+            56
         """
     def table(
         self,
@@ -636,7 +766,17 @@ class BinlogReader(Generic[_T_co]):
 
 @final
 class TableReader:
-    """An Arrow stream of changes with one schema: of one table, or of several tables as documents."""
+    """An Arrow stream of changes with one schema: of one table, or of several tables as documents.
+
+    :meth:`BinlogReader.table` and :meth:`BinlogReader.nested_json` return it. It is an iterator of ``pyarrow.RecordBatch``, a
+    context manager, and an Arrow stream for other libraries, for example ``duckdb.from_arrow(changes)``. The iteration
+    raises the errors of :class:`BinlogReader`.
+
+    Examples:
+        >>> changes = binarrow.read_binlog("binlog.000001").table("shop.orders")
+        >>> changes.read_all().num_rows
+        797
+    """
 
     @property
     def schema(self) -> pa.Schema:
@@ -650,7 +790,11 @@ class TableReader:
     def stats(self) -> dict[str, Any]:
         """Returns the statistics of the read, as :meth:`BinlogReader.stats` does."""
     def read_all(self) -> pa.Table:
-        """Reads all remaining rows into memory."""
+        """Reads all remaining rows into memory, as a ``pyarrow.Table``.
+
+        Raises:
+            ConfigError: All rows have been read already.
+        """
     def close(self) -> None:
         """Ends the read and its threads."""
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
@@ -673,7 +817,14 @@ class TableRows:
 
     It is an iterator of ``pyarrow.RecordBatch``, and an Arrow stream for other libraries, for
     example ``polars.from_arrow(rows)``. Close it, or use it in ``with``, to end the snapshot before
-    the last row.
+    the last row::
+
+        with server.read_table("shop.orders") as rows:
+            for batch in rows:
+                print(batch.num_rows, "rows at", rows.position)
+
+    The iteration raises a ConnectionLostError if the connection is lost: the snapshot is then lost too, and the
+    table must be read from its first row. It raises a SchemaError if a statement changes the table while it is read.
     """
 
     @property
@@ -692,7 +843,11 @@ class TableRows:
     def rows(self) -> int:
         """The number of rows that were returned so far."""
     def read_all(self) -> pa.Table:
-        """Reads all rows into memory."""
+        """Reads all rows into memory, as a ``pyarrow.Table``.
+
+        Raises:
+            ConfigError: Rows have been read already.
+        """
     def close(self) -> None:
         """Ends the snapshot and closes the connection."""
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
@@ -710,14 +865,20 @@ class TableRows:
 
 @final
 class Event:
-    """One event of a binary log file, as ``binarrow inspect`` shows it."""
+    """One event of a binary log file, as ``binarrow inspect`` shows it. :func:`inspect` returns it.
+
+    Examples:
+        >>> event = next(binarrow.inspect("binlog.000001"))
+        >>> event.type_name, event.offset, event.size, event.log_pos
+        ('Format_desc', 4, 123, 127)
+    """
 
     @property
     def file(self) -> str:
         """The name of the file."""
     @property
     def offset(self) -> int:
-        """Offset in the file; of the Transaction_payload event for events inside one."""
+        """The byte offset in the file; for an event inside a Transaction_payload event, that of the payload event."""
     @property
     def size(self) -> int:
         """The number of bytes, with header and checksum."""
@@ -729,7 +890,7 @@ class Event:
         """The name of the event type, such as ``Format_desc``."""
     @property
     def timestamp(self) -> int:
-        """Seconds since 1970 UTC; 0 for artificial events."""
+        """The time of the event in seconds since 1970 UTC, from the header; 0 for artificial events."""
     @property
     def server_id(self) -> int:
         """The ``server_id`` of the server that wrote the event first."""
@@ -756,6 +917,14 @@ class Event:
 
         Raises:
             ConfigError: The bytes were not requested with ``data=True``.
+
+        Examples:
+            >>> event = next(binarrow.inspect("binlog.000001", data=True))
+            >>> print(event.hexdump(0, 16))
+            # Position  Timestamp   Type   Source ID        Size      Source Pos    Flags
+            # 00000004 07 6e 01 6b   0f   01 00 00 00   7b 00 00 00   7f 00 00 00   00 00
+            # 00000017 04 00 39 2e 37 2e 34 2d  32 00 00 00 00 00 00 00 |..9.7.4-2.......|
+            <BLANKLINE>
         """
     @property
     def compressed(self) -> bool:
@@ -763,24 +932,42 @@ class Event:
 
 @final
 class EventReader:
-    """An iterator of :class:`Event` over files."""
+    """An iterator of :class:`Event` over files, returned by :func:`inspect`.
+
+    The iteration raises the errors of :func:`inspect` about the bytes of the files.
+
+    Examples:
+        >>> events = binarrow.inspect("binlog.000001", event_types="Table_map", tables="shop.orders")
+        >>> next(events).table
+        'shop.orders'
+    """
 
     def __iter__(self) -> EventReader: ...
     def __next__(self) -> Event: ...
 
 @final
 class Split:
-    """A range of one file, cut at ends of transactions, for one task. Picklable."""
+    """A range of one file, cut at ends of transactions, for one task. Picklable.
+
+    :func:`scan_splits` returns it, and :func:`read_split` reads it.
+
+    Examples:
+        >>> [split] = binarrow.scan_splits("binlog.000001")
+        >>> split.start, split.stop
+        (127, 849613)
+        >>> binarrow.Split.from_json(split.to_json())
+        <Split binlog.000001 127..849613>
+    """
 
     @property
     def path(self) -> str:
         """The path of the file, as it was given."""
     @property
     def start(self) -> int:
-        """The offset of the first event."""
+        """The byte offset of the first event."""
     @property
     def stop(self) -> int:
-        """The offset after the last event."""
+        """The byte offset after the last event."""
     @property
     def warnings(self) -> list[str]:
         """The warnings of :func:`scan_splits` about a file without a Rotate or Stop event; in its last range."""
@@ -788,7 +975,11 @@ class Split:
         """Returns the range as JSON."""
     @staticmethod
     def from_json(text: str) -> Split:
-        """Returns the range that ``to_json`` returned as JSON."""
+        """Returns the range that ``to_json`` returned as JSON.
+
+        Raises:
+            ConfigError: The text is not a stored range.
+        """
 
 @overload
 def read_binlog(
@@ -1073,14 +1264,13 @@ def read_binlog(
     Errors in the bytes of the files are raised by the reader, after the rows before them.
 
     Examples:
-        >>> for change in binarrow.read_binlog("binlog.000001", tables="shop.*"):
-        ...     change.database, change.table, change.to_pyarrow()
+        >>> for change in binarrow.read_binlog("binlog.000001", tables="shop.orders"):
+        ...     print(change.database, change.table, change.to_pyarrow().num_rows)
+        shop orders 797
 
-        A log without column names, the default of MySQL:
+        A log without column names, the default of MySQL; ``shop.sql`` is the output of ``mysqldump --no-data shop``:
 
-        >>> [(_, statement)] = cursor.execute("SHOW CREATE TABLE shop.orders").fetchall()
-        >>> binarrow.read_binlog("binlog.000001", schemas={"shop.orders": statement})
-        >>> binarrow.read_binlog("binlog.000001", schemas=Path("shop.sql"))
+        >>> reader = binarrow.read_binlog("binlog.000001", schemas=Path("shop.sql"))
     """
 
 @overload
@@ -1126,7 +1316,22 @@ def read_split(
     *,
     options: Mapping[str, Any] | None = None,
 ) -> BinlogReader:
-    """Reads one range that :func:`scan_splits` returned. ``options`` are keywords of :func:`read_binlog`."""
+    """Reads one range that :func:`scan_splits` returned.
+
+    Args:
+        split: The range.
+        options: Keywords of :func:`read_binlog`, except those about files and places.
+
+    Raises:
+        ConfigError: A keyword is not valid.
+        InputError: The file cannot be read.
+
+    Examples:
+        >>> splits = binarrow.scan_splits("binlog.000001", target_bytes=200_000)
+        >>> options = {"tables": "shop.orders"}
+        >>> sum(batch.num_rows for split in splits for batch in binarrow.read_split(split, options=options))
+        797
+    """
 
 def scan_splits(
     path: str,
@@ -1135,9 +1340,22 @@ def scan_splits(
     place: int = 1,
     storage_options: Mapping[str, Any] | None = None,
 ) -> list[Split]:
-    """Cuts one file, at a path or a URI, into ranges at ends of transactions, without decoding rows.
+    """Cuts one file into ranges at ends of transactions, without decoding rows.
 
-    ``place`` is the place of the file in its list, from 1.
+    Args:
+        path: The path or URI of the file.
+        target_bytes: The size of a range in bytes. A transaction is not cut, so a range may be larger.
+        place: The place of the file in its list, from 1.
+        storage_options: As in :func:`read_binlog`.
+
+    Raises:
+        InputError: The file cannot be read.
+        MalformedBinlogError: The file is not a binary log.
+        ConfigError: ``target_bytes`` is 0.
+
+    Examples:
+        >>> binarrow.scan_splits("binlog.000001", target_bytes=500_000)
+        [<Split binlog.000001 127..501154>, <Split binlog.000001 501154..849613>]
     """
 
 def link_splits(
@@ -1164,6 +1382,13 @@ def link_splits(
     Raises:
         ConfigError: The Rotate event of a file names another file as the next one, and ``gaps`` is ``"error"``.
         SchemaError: The history does not cover the files, and the log between the history and the files is not available.
+
+    Examples:
+        >>> files = binarrow.expand_source("binlog.*")
+        >>> scanned = [binarrow.scan_splits(file, place=place) for place, file in enumerate(files, 1)]
+        >>> splits = binarrow.link_splits([split for splits in scanned for split in splits])
+        >>> len(splits)
+        2
     """
 
 def inspect(
@@ -1195,6 +1420,17 @@ def inspect(
 
     Raises:
         ConfigError: A file, place or event type does not exist.
+        InputError: A file cannot be read.
+        MalformedBinlogError: The bytes are damaged (raised by the iteration).
+        ChecksumError: The CRC32 of an event does not match (raised by the iteration).
+
+    Examples:
+        >>> for event in binarrow.inspect("binlog.000001", stop="binlog.000001:365"):
+        ...     print(event.offset, event.type_name)
+        4 Format_desc
+        127 Previous_gtids
+        158 Gtid
+        235 Query
     """
 
 def event_keywords(event_format: EventFormat, *, query: bool = False) -> dict[str, Any]:
@@ -1202,12 +1438,17 @@ def event_keywords(event_format: EventFormat, *, query: bool = False) -> dict[st
 
     These are ``layout``, ``types`` and ``envelope``. You can add other keywords, such as ``tables`` and ``old_value``.
 
-        for change in binarrow.read_binlog("binlog.000001", **binarrow.event_keywords("debezium-json")):
-            file.write(change.to_events("debezium-json", source_name="shop"))
-
     Args:
         event_format: The tool whose events are written.
         query: Add the statement as Debezium's ``source.query``, if the server logs it.
+
+    Raises:
+        ConfigError: There is no such format.
+
+    Examples:
+        >>> keywords = binarrow.event_keywords("debezium-json")
+        >>> for change in binarrow.read_binlog("binlog.000001", tables="shop.*", **keywords):
+        ...     events = change.to_events("debezium-json", source_name="shop")
     """
 
 def nested_json_schema(
@@ -1222,6 +1463,13 @@ def nested_json_schema(
         envelope: The columns to add to those of the table, by their names without the prefix.
         envelope_prefix: The prefix of the names of envelope columns.
         types: The Arrow types of the columns: ``"native"``, ``"spark"``, or a :class:`TypeOptions`.
+
+    Raises:
+        ConfigError: ``types`` is not ``"spark"``, nor a :class:`TypeOptions` with ``profile="spark"``.
+
+    Examples:
+        >>> binarrow.nested_json_schema(types="spark").names[:5]
+        ['_database', '_table', '_op', 'before', 'after']
     """
 
 def infer_schema(
@@ -1270,10 +1518,27 @@ def infer_schema(
     Raises:
         SchemaError: The files have no Table_map event of the table, or the log does not contain the names of its columns.
         ConfigError: The server does not log the names of columns, and neither ``schemas`` nor ``history`` is given.
+
+    Examples:
+        >>> schema = binarrow.infer_schema("binlog.000001", "shop.orders")
+        >>> schema.field("placed_at").type
+        TimestampType(timestamp[us])
     """
 
 def expand_source(source: Source, *, storage_options: Mapping[str, Any] | None = None) -> list[str]:
-    """Returns the files of a path, URI, glob or directory, in log order, without ``*.index`` files."""
+    """Returns the files of a path, URI, glob or directory, in log order, without ``*.index`` files.
+
+    Args:
+        source: As in :func:`read_binlog`.
+        storage_options: As in :func:`read_binlog`.
+
+    Raises:
+        MissingInputError: There is no such file, or no file matches.
+
+    Examples:
+        >>> binarrow.expand_source("binlog.*")
+        ['binlog.000001', 'binlog.000002']
+    """
 
 def parse_place(
     text: str, *, local_time: bool = False
@@ -1430,7 +1695,13 @@ class ConnectionSpec:
 class Column:
     """A column of a :class:`TableSchema`. Frozen, hashable, picklable.
 
-    If only the log describes the table, a property that it does not contain is None.
+    Its arguments are its properties. If only the log describes the table, a property that it does not contain is None.
+
+    Examples:
+        >>> batch = next(binarrow.read_binlog("binlog.000001", tables="shop.orders"))
+        >>> column = batch.table_schema.columns[2]
+        >>> column.name, column.type, column.nullable
+        ('status', "enum('placed','paid','sent','cancelled')", False)
     """
 
     def __new__(
@@ -1506,7 +1777,15 @@ class Column:
 
 @final
 class Key:
-    """A key of a :class:`TableSchema`. Frozen, hashable, picklable."""
+    """A key of a :class:`TableSchema`. Frozen, hashable, picklable. Its arguments are its properties.
+
+    Raises:
+        ConfigError: ``kind`` is not one of these words, or ``prefixes`` has another length than ``columns``.
+
+    Examples:
+        >>> binarrow.Key("by_name", "unique", ["name"], prefixes=[10])
+        Key(name='by_name', kind='unique', columns=('name',), prefixes=(10,), identifies_rows=False, visible=True)
+    """
 
     def __new__(
         cls,
@@ -1550,11 +1829,16 @@ class TableSchema:
 
     :meth:`Server.describe` returns that of a server's table, :meth:`Server.schemas` of all its tables,
     :meth:`SchemaHistory.find` that at any position of the log, and :attr:`ChangeBatch.table_schema` that of a change. They are
-    equal if the table is the same. ``create_statement`` is not compared.
+    equal if the table is the same. ``create_statement`` is not compared. The arguments are the properties of the same names.
 
     If the log alone describes a table, in a read without ``schemas`` and ``history``, properties that it does not contain are
     None, and so is ``comment``. ``keys`` then contains at most one key: the one that the server calls primary, which may be
     the first unique key of columns that are NOT NULL.
+
+    Examples:
+        >>> batch = next(binarrow.read_binlog("binlog.000001", tables="shop.orders"))
+        >>> batch.table_schema.primary_key
+        ('id',)
     """
 
     def __new__(
@@ -1609,7 +1893,14 @@ class TableSchema:
 
 @final
 class TableSchemas:
-    """The schemas of a server's tables at one position of its log: see ``Server.schemas``."""
+    """The schemas of a server's tables at one position of its log, returned by :meth:`Server.schemas`.
+
+    Pass it to a read as ``schemas``, or store it for a history::
+
+        schemas = server.schemas(tables="shop.*")
+        Path("shop.sql").write_text(schemas.script)
+        print(schemas.position, schemas.find("shop", "orders").primary_key)
+    """
 
     @property
     def script(self) -> str:
@@ -1650,14 +1941,14 @@ class NativeHistory:
         """Returns a history in a database of a server."""
     @property
     def source(self) -> str:
-        """Its name in the store."""
+        """The name of the history in the store."""
     @property
     def place(self) -> str:
         """The store of the history, for messages."""
     def position(self) -> Position | None:
         """Returns the position of the cursor."""
     def covered(self) -> list[tuple[Position, Position, str | None]]:
-        """Returns the ranges that it covers: start, end, the server's id."""
+        """Returns the covered ranges of logs: start, end, the id of the server."""
     def baseline_of_server(
         self,
         spec: ConnectionSpec,
@@ -1717,7 +2008,7 @@ class NativeHistory:
         stop: Position | str | datetime,
         tables: str | Sequence[str] | None = None,
     ) -> str:
-        """Returns the tables at ``start``, as text for :meth:`ConnectionSpec.range`."""
+        """Returns the tables at ``start``, as text for :meth:`LiveLog.between`."""
     def close(self) -> None:
         """Closes the store."""
 

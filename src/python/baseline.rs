@@ -15,22 +15,25 @@ use crate::net::random_id;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-/// The schemas of a server's tables at one position of its log.
+#[doc = include_str!("docs/TableSchemas.txt")]
 #[pyclass(name = "TableSchemas", module = "binarrow", frozen)]
 pub(super) struct PyBaseline(Baseline);
 
 #[pymethods]
 impl PyBaseline {
+    /// CREATE DATABASE, USE and CREATE TABLE statements, as SHOW CREATE TABLE prints them.
     #[getter]
     pub(super) fn script(&self) -> &str {
         &self.0.script
     }
 
+    /// The position at which the tables have these structures.
     #[getter]
     fn position(&self) -> PyPosition {
         PyPosition(self.0.position.clone())
     }
 
+    #[doc = include_str!("docs/TableSchemas.tables.txt")]
     #[getter]
     fn tables<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let catalog = self.0.given().catalog()?;
@@ -41,11 +44,13 @@ impl PyBaseline {
         PyTuple::new(py, tables.collect::<PyResult<Vec<_>>>()?)
     }
 
+    #[doc = include_str!("docs/TableSchemas.find.txt")]
     fn find(&self, py: Python<'_>, database: &str, table: &str) -> PyResult<Option<PyTableSchema>> {
         let found = Structure::find(&self.0.given().catalog()?, database, table)?;
         found.map(|found| found.into_python(py)).transpose()
     }
 
+    /// The server's variable of this name. 0 means that names in other letter case are other names.
     #[getter]
     fn lower_case_table_names(&self) -> u8 {
         self.0.lower_case_table_names
@@ -61,7 +66,7 @@ impl PyBaseline {
     }
 }
 
-#[doc = include_str!("docs/read_schemas.txt")]
+/// Returns the schemas of the tables of the first server that answers.
 #[pyfunction]
 #[pyo3(signature = (spec, *, tables = None, exclude_tables = None))]
 pub(super) fn read_schemas(

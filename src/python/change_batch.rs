@@ -13,37 +13,43 @@ use pyo3::types::{PyBytes, PyCapsule, PyTuple};
 use std::borrow::Cow;
 use std::time::SystemTime;
 
-/// Changes of one table, as one Arrow record batch.
+#[doc = include_str!("docs/ChangeBatch.txt")]
 #[pyclass(name = "ChangeBatch", module = "binarrow", frozen)]
 pub(super) struct PyChangeBatch(pub(super) ChangeBatch);
 
 #[pymethods]
 impl PyChangeBatch {
+    /// The database of the table.
     #[getter]
     fn database(&self) -> &str {
         &self.0.database
     }
 
+    /// The name of the table, without the database.
     #[getter]
     fn table(&self) -> &str {
         &self.0.table
     }
 
+    /// The number of rows. An update may be two rows.
     #[getter]
     fn num_rows(&self) -> usize {
         self.0.batch.num_rows()
     }
 
+    #[doc = include_str!("docs/ChangeBatch.position.txt")]
     #[getter]
     fn position(&self) -> PyPosition {
         PyPosition(self.0.position())
     }
 
+    #[doc = include_str!("docs/ChangeBatch.schema.txt")]
     #[getter]
     fn schema<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.0.batch.schema().to_pyarrow(py)
     }
 
+    #[doc = include_str!("docs/ChangeBatch.table_schema.txt")]
     #[getter]
     fn table_schema(&self, py: Python<'_>) -> PyResult<PyTableSchema> {
         let plan = &self.0.plan;
@@ -55,10 +61,12 @@ impl PyChangeBatch {
         read.into_python(py)
     }
 
+    /// Returns the rows as a ``pyarrow.RecordBatch``, without a copy.
     fn to_pyarrow<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.0.batch.to_pyarrow(py)
     }
 
+    #[doc = include_str!("docs/ChangeBatch.to_events.txt")]
     #[pyo3(signature = (event_format, *, source_name="binarrow", processed_ms=None))]
     fn to_events<'py>(
         &self,

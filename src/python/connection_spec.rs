@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// The addresses of servers, and the login.
+#[doc = include_str!("docs/ConnectionSpec.txt")]
 #[pyclass(name = "ConnectionSpec", module = "binarrow._native", frozen)]
 pub(super) struct PyConnectionSpec {
     endpoints: Vec<Endpoint>,
@@ -92,7 +92,7 @@ impl PyConnectionSpec {
         Ok(PyServer::of(self.connect(py)?)?)
     }
 
-    /// Cancels the passes over the log that run over connections of this spec.
+    /// Ends :func:`range_end` and :func:`file_start` of other threads.
     fn cancel(&self) {
         self.passes.cancel();
     }

@@ -44,15 +44,7 @@ const UNMATCHED: &str = "UnmatchedPatternWarning";
 #[rustfmt::skip]
 const CLASSES: [Class; 20] = [
     class(BASE, None, Some(|py| py.get_type::<PyException>()),
-        "Base class of all errors that binarrow raises.
-
-Attributes:
-    file: The file that contains the bytes, if known.
-    offset: The byte offset of the event in that file, if known.
-    event_type: The event's documented name (``Table_map``, ``Write_rows``, ...), if known.
-    code: The server's number of the error, if a server reported it.
-    sqlstate: Its SQLSTATE, if a server reported it.
-    parts: The message in parts: text, and options as tuples of a keyword and a value or None."),
+        include_str!("docs/BinarrowError.txt")),
     class(MALFORMED, Some(BASE), Some(|py| py.get_type::<PyValueError>()),
         "The bytes do not have the format of a binary log."),
     class("ChecksumError", Some(MALFORMED), None,
@@ -88,10 +80,7 @@ Attributes:
     class("CancelledError", Some(BASE), None,
         "The work was cancelled, because another thread closed the server or the reader."),
     class(WARNING, None, Some(|py| py.get_type::<PyUserWarning>()),
-        "Base class of the warnings about a log. They are not errors.
-
-Attributes:
-    parts: The message in parts, like those of a BinarrowError."),
+        include_str!("docs/BinarrowWarning.txt")),
     class(UNMATCHED, Some(WARNING), None,
         "Nothing in the input matches a pattern of tables or columns."),
 ];
@@ -212,7 +201,7 @@ pub(super) fn parts<'py>(
     PyTuple::new(py, parts.collect::<PyResult<Vec<_>>>()?)
 }
 
-#[doc = include_str!("docs/message_parts.txt")]
+/// Splits a text that marks options into the parts of a message.
 #[pyfunction]
 pub(super) fn message_parts<'py>(py: Python<'py>, message: &str) -> PyResult<Bound<'py, PyTuple>> {
     parts(py, message, "")

@@ -79,7 +79,7 @@ impl<'py> FromPyObject<'_, 'py> for EventPlaceKeyword {
     }
 }
 
-/// An iterator of events.
+#[doc = include_str!("docs/EventReader.txt")]
 #[pyclass(name = "EventReader", module = "binarrow", frozen)]
 pub(super) struct PyEventReader(Mutex<Events>);
 
@@ -122,82 +122,97 @@ impl PyEventReader {
     }
 }
 
-/// One event.
+#[doc = include_str!("docs/Event.txt")]
 #[pyclass(name = "Event", module = "binarrow", frozen)]
 pub(super) struct PyEvent(EventInfo);
 
 #[pymethods]
 impl PyEvent {
+    /// The name of the file.
     #[getter]
     fn file(&self) -> &str {
         &self.0.file
     }
 
+    /// The byte offset in the file; for an event inside a Transaction_payload event, that of the payload event.
     #[getter]
     fn offset(&self) -> u64 {
         self.0.offset
     }
 
+    /// The number of bytes, with header and checksum.
     #[getter]
     fn size(&self) -> u32 {
         self.0.header.event_size
     }
 
+    /// The number of the event type.
     #[getter]
     fn type_code(&self) -> u8 {
         self.0.header.event_type.0
     }
 
+    /// The name of the event type, such as ``Format_desc``.
     #[getter]
     fn type_name(&self) -> &'static str {
         self.0.header.event_type.name()
     }
 
+    /// The time of the event in seconds since 1970 UTC, from the header; 0 for artificial events.
     #[getter]
     fn timestamp(&self) -> u32 {
         self.0.header.timestamp
     }
 
+    /// The ``server_id`` of the server that wrote the event first.
     #[getter]
     fn server_id(&self) -> u32 {
         self.0.header.server_id
     }
 
+    /// The offset of the next event, from the header; 0 for artificial and compressed events.
     #[getter]
     fn log_pos(&self) -> u32 {
         self.0.header.log_pos
     }
 
+    /// The flags of the header.
     #[getter]
     fn flags(&self) -> u16 {
         self.0.header.flags
     }
 
+    /// A summary in one line: table, GTID, a statement up to its first value.
     #[getter]
     fn info(&self) -> &str {
         &self.0.info
     }
 
+    /// True if the event is inside a Transaction_payload event.
     #[getter]
     fn compressed(&self) -> bool {
         self.0.compressed
     }
 
+    /// ``database.table`` of a Table_map or rows event.
     #[getter]
     fn table(&self) -> Option<&str> {
         self.0.table.as_deref()
     }
 
+    /// A Table_map event's columns and key, if requested, as ``mysqlbinlog`` prints them.
     #[getter]
     fn table_metadata(&self) -> Option<&str> {
         self.0.table_metadata.as_deref()
     }
 
+    /// The event's bytes, if requested: header, body, and checksum if it has one.
     #[getter]
     fn data<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyBytes>> {
         self.0.data.as_ref().map(|data| PyBytes::new(py, data))
     }
 
+    #[doc = include_str!("docs/Event.hexdump.txt")]
     #[pyo3(signature = (start=0, size=None))]
     fn hexdump(&self, start: usize, size: Option<usize>) -> PyResult<String> {
         match &self.0.data {

@@ -24,7 +24,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// The structures of tables over time.
+/// The structures of tables over time. :class:`binarrow.SchemaHistory` is its public class.
 #[pyclass(name = "NativeHistory", module = "binarrow._native", frozen)]
 pub(super) struct PyHistory {
     shared: Arc<HistoryCursor>,
@@ -35,17 +35,20 @@ type Tables = Vec<(String, Option<String>)>;
 
 #[pymethods]
 impl PyHistory {
+    /// Returns a history that is not stored.
     #[staticmethod]
     fn in_memory(source: &str) -> PyResult<Self> {
         Ok(Self::of(SchemaHistory::open(Box::<MemoryStore>::default(), source)?))
     }
 
+    /// Returns a history in an SQLite database.
     #[staticmethod]
     fn in_file(py: Python<'_>, path: PathBuf, source: String) -> PyResult<Self> {
         let open = move || SchemaHistory::open(Box::new(SqliteStore::open(path)?), &source);
         abandonable(py, open).map(Self::of)
     }
 
+    /// Returns a history in a database of a server.
     #[staticmethod]
     fn on_server(
         py: Python<'_>,
@@ -60,16 +63,19 @@ impl PyHistory {
         abandonable(py, open).map(Self::of)
     }
 
+    /// The name of the history in the store.
     #[getter]
     fn source(&self) -> &str {
         self.shared.history().source()
     }
 
+    /// The store of the history, for messages.
     #[getter]
     fn place(&self) -> &str {
         self.shared.history().place()
     }
 
+    /// Returns the position of the cursor.
     fn position(&self, py: Python<'_>) -> PyResult<Option<PyPosition>> {
         let position = self.work(py, |shared| match &*shared.view() {
             Some(view) => Ok(view.position().cloned()),
@@ -78,6 +84,7 @@ impl PyHistory {
         Ok(position.map(PyPosition))
     }
 
+    /// Returns the covered ranges of logs: start, end, the id of the server.
     fn covered(&self, py: Python<'_>) -> PyResult<Vec<(PyPosition, PyPosition, Option<String>)>> {
         let timelines = self.work(py, |shared| shared.history().covered())?;
         let range = |timeline: crate::history::Timeline| {
@@ -86,6 +93,7 @@ impl PyHistory {
         Ok(timelines.into_iter().map(range).collect())
     }
 
+    /// Adds the current tables of a server.
     #[pyo3(signature = (spec, *, tables = None, exclude_tables = None))]
     fn baseline_of_server(
         &self,
@@ -110,6 +118,7 @@ impl PyHistory {
         Ok(PyPosition(position))
     }
 
+    /// Adds the tables of a script.
     #[pyo3(signature = (text, position, *, tables = None, exclude_tables = None, server = None))]
     fn baseline_of_sql(
         &self,
@@ -148,6 +157,7 @@ impl PyHistory {
         Ok(PyPosition(at))
     }
 
+    /// Adds a statement; returns its effect as the fields of a change.
     #[pyo3(signature = (
         position, database, ddl, *, timestamp = None, sql_mode = None, charset = None, default_collation = None,
         server = None,
@@ -194,6 +204,7 @@ impl PyHistory {
         change.into_dict(py)
     }
 
+    /// Returns the structure of a table.
     #[pyo3(signature = (database, table, position = None))]
     fn find(
         &self,
@@ -208,6 +219,7 @@ impl PyHistory {
         found.map(|found| found.into_python(py)).transpose()
     }
 
+    /// Returns all tables, each with the reason if its schema is unknown.
     #[pyo3(signature = (position = None))]
     fn tables(&self, py: Python<'_>, position: Option<Place>) -> PyResult<Tables> {
         self.work(py, move |shared| {
@@ -223,6 +235,7 @@ impl PyHistory {
         })
     }
 
+    /// Moves the cursor.
     fn rollback(&self, py: Python<'_>, position: Place) -> PyResult<()> {
         self.work(py, move |shared| {
             let position = shared.resolve(position)?;
@@ -232,10 +245,12 @@ impl PyHistory {
         })
     }
 
+    /// Stores a complete copy of all tables.
     fn checkpoint(&self, py: Python<'_>) -> PyResult<()> {
         self.work(py, |shared| shared.history().checkpoint())
     }
 
+    /// Returns a script for each database.
     fn snapshot(&self, py: Python<'_>) -> PyResult<Vec<(String, String)>> {
         self.work(py, |shared| {
             let catalog = shared.catalog(None)?;
@@ -244,6 +259,7 @@ impl PyHistory {
         })
     }
 
+    /// Removes the entries before a position or time.
     fn prune(&self, py: Python<'_>, before: Place) -> PyResult<()> {
         self.work(py, move |shared| {
             let position = shared.resolve(before)?;
@@ -251,6 +267,7 @@ impl PyHistory {
         })
     }
 
+    /// Returns the entries of the history.
     #[pyo3(signature = (start = None, stop = None))]
     fn changes(
         &self,
@@ -265,7 +282,7 @@ impl PyHistory {
         Ok(PyChanges::new(Arc::clone(self.shared.history()), start, stop))
     }
 
-    /// The tables at `start`, as text for a reader of `start` to `stop`.
+    /// Returns the tables at ``start``, as text for :meth:`LiveLog.between`.
     #[pyo3(signature = (start, stop, tables = None))]
     fn schema_snapshot(
         &self,
@@ -284,6 +301,7 @@ impl PyHistory {
         })
     }
 
+    /// Closes the store.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         self.work(py, |shared| {
             shared.view().take();

@@ -69,7 +69,7 @@ impl Change {
     }
 }
 
-/// The entries of a history, in log order.
+/// An iterator over the entries of a history, as the fields of a change.
 #[pyclass(name = "HistoryChanges", module = "binarrow._native", frozen)]
 pub(super) struct PyChanges(Arc<Mutex<Walk>>);
 

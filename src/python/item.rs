@@ -62,7 +62,7 @@ impl At {
     }
 }
 
-/// A statement that changes tables or databases.
+#[doc = include_str!("docs/SchemaChange.txt")]
 #[pyclass(name = "SchemaChange", module = "binarrow", frozen, eq)]
 #[derive(PartialEq, Eq)]
 pub(super) struct PySchemaChange {
@@ -72,41 +72,49 @@ pub(super) struct PySchemaChange {
 
 #[pymethods]
 impl PySchemaChange {
+    #[doc = include_str!("docs/SchemaChange.kind.txt")]
     #[getter]
     fn kind(&self) -> &'static str {
         self.change.kind.name()
     }
 
+    /// The database that the statement creates, changes or drops. For tables, the database of the first table.
     #[getter]
     fn database(&self) -> &str {
         &self.change.database
     }
 
+    /// The tables that the statement changes, as ``database.table``: old and new names of a rename, none for a database.
     #[getter]
     fn tables<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         PyTuple::new(py, self.change.tables.iter().map(ToString::to_string))
     }
 
+    /// The text in the log.
     #[getter]
     fn statement(&self) -> &str {
         &self.change.statement
     }
 
+    /// The tool whose online schema change this statement completes.
     #[getter]
     fn tool(&self) -> Option<&'static str> {
         self.change.tool.map(|tool| tool.name())
     }
 
+    /// The position at which to resume after it; inside a transaction (``CREATE TABLE ... SELECT``), before it and its rows.
     #[getter]
     fn position(&self) -> PyPosition {
         self.at.position.clone()
     }
 
+    /// The place of the statement in commit order, comparable with ``_commit_version`` of rows.
     #[getter]
     fn commit_version(&self) -> Option<i64> {
         self.at.commit_version
     }
 
+    /// The time of the statement, in UTC.
     #[getter]
     fn commit_timestamp<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         self.at.time(py)
@@ -128,7 +136,7 @@ impl PySchemaChange {
     }
 }
 
-/// A table was emptied.
+#[doc = include_str!("docs/Truncate.txt")]
 #[pyclass(name = "Truncate", module = "binarrow", frozen, eq)]
 #[derive(PartialEq, Eq)]
 pub(super) struct PyTruncate {
@@ -138,26 +146,31 @@ pub(super) struct PyTruncate {
 
 #[pymethods]
 impl PyTruncate {
+    /// The database of the table.
     #[getter]
     fn database(&self) -> &str {
         &self.name.database
     }
 
+    /// The name of the table, without the database.
     #[getter]
     fn table(&self) -> &str {
         &self.name.table
     }
 
+    /// The position at which to resume after it.
     #[getter]
     fn position(&self) -> PyPosition {
         self.at.position.clone()
     }
 
+    /// The place of the statement in commit order, comparable with ``_commit_version`` of rows.
     #[getter]
     fn commit_version(&self) -> Option<i64> {
         self.at.commit_version
     }
 
+    /// The time of the statement, in UTC.
     #[getter]
     fn commit_timestamp<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         self.at.time(py)
@@ -172,7 +185,7 @@ impl PyTruncate {
     }
 }
 
-/// A statement that may change rows, was logged as text, and is skipped.
+#[doc = include_str!("docs/SkippedStatement.txt")]
 #[pyclass(name = "SkippedStatement", module = "binarrow", frozen, eq)]
 #[derive(PartialEq, Eq)]
 pub(super) struct PySkippedStatement {
@@ -182,26 +195,31 @@ pub(super) struct PySkippedStatement {
 
 #[pymethods]
 impl PySkippedStatement {
+    /// The default database of its session; empty if there was none.
     #[getter]
     fn database(&self) -> &str {
         &self.skipped.database
     }
 
+    /// The text in the log. It contains values.
     #[getter]
     fn statement(&self) -> &str {
         &self.skipped.statement
     }
 
+    /// The position at which to resume after it; inside a transaction, before the transaction.
     #[getter]
     fn position(&self) -> PyPosition {
         self.at.position.clone()
     }
 
+    /// The place of the statement in commit order, comparable with ``_commit_version`` of rows.
     #[getter]
     fn commit_version(&self) -> Option<i64> {
         self.at.commit_version
     }
 
+    /// The time of the statement, in UTC.
     #[getter]
     fn commit_timestamp<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         self.at.time(py)
@@ -217,7 +235,7 @@ impl PySkippedStatement {
     }
 }
 
-/// The begin, the end or the XA PREPARE of a transaction.
+#[doc = include_str!("docs/Transaction.txt")]
 #[pyclass(name = "Transaction", module = "binarrow", frozen, eq)]
 #[derive(PartialEq, Eq)]
 pub(super) struct PyTransaction {
@@ -227,6 +245,7 @@ pub(super) struct PyTransaction {
 
 #[pymethods]
 impl PyTransaction {
+    #[doc = include_str!("docs/Transaction.kind.txt")]
     #[getter]
     fn kind(&self) -> &'static str {
         match self.mark.kind {
@@ -237,6 +256,7 @@ impl PyTransaction {
         }
     }
 
+    /// Its GTID, if the log has GTIDs.
     #[getter]
     fn gtid(&self) -> Option<String> {
         self.mark.gtid.as_ref().map(|gtid| match gtid {
@@ -245,11 +265,13 @@ impl PyTransaction {
         })
     }
 
+    /// After its rows: the number of rows that were returned, where an update may be two rows. None before its rows.
     #[getter]
     fn rows(&self) -> Option<u64> {
         self.mark.rows
     }
 
+    /// The state of an XA transaction; None for other transactions.
     #[getter]
     fn xa_state(&self) -> Option<&'static str> {
         self.mark.xa.as_ref().map(|(state, _)| match state {
@@ -259,26 +281,31 @@ impl PyTransaction {
         })
     }
 
+    /// The id of an XA transaction, as servers write it: ``X'67',X'62',1``.
     #[getter]
     fn xid(&self) -> Option<String> {
         self.mark.xa.as_ref().map(|(_, xid)| xid.to_string())
     }
 
+    /// The position at which to resume after it. For ``begin`` it is before the transaction, otherwise after it.
     #[getter]
     fn position(&self) -> PyPosition {
         self.at.position.clone()
     }
 
+    /// The place of the transaction in commit order: ``_commit_version`` of its rows.
     #[getter]
     fn commit_version(&self) -> Option<i64> {
         self.at.commit_version
     }
 
+    /// The time of the commit, in UTC: ``_commit_timestamp`` of its rows.
     #[getter]
     fn commit_timestamp<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         self.at.time(py)
     }
 
+    /// The time of the commit on the server that made the transaction, if the log contains it.
     #[getter]
     fn original_commit_timestamp<'py>(
         &self,
@@ -303,7 +330,7 @@ impl PyTransaction {
     }
 }
 
-/// The server reported that it is alive, and has nothing to send.
+#[doc = include_str!("docs/Heartbeat.txt")]
 #[pyclass(name = "Heartbeat", module = "binarrow", frozen, eq)]
 #[derive(PartialEq, Eq)]
 pub(super) struct PyHeartbeat {
@@ -312,6 +339,7 @@ pub(super) struct PyHeartbeat {
 
 #[pymethods]
 impl PyHeartbeat {
+    /// The current position of the stream.
     #[getter]
     fn position(&self) -> PyPosition {
         self.position.clone()

@@ -18,7 +18,7 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// The log of a server from a start on. The connection is opened when it is read.
+/// The log of a server, for :func:`read_binlog`; :meth:`binarrow.Server.stream` creates it.
 #[pyclass(name = "LiveLog", module = "binarrow._native", frozen)]
 pub(super) struct PyLiveLog {
     spec: PyConnectionSpec,
@@ -68,6 +68,7 @@ impl Dumping {
 
 #[pymethods]
 impl PyLiveLog {
+    /// Returns the log of the servers from ``start``; see :meth:`binarrow.Server.stream`.
     #[staticmethod]
     #[pyo3(signature = (
         spec, start, *, ends, server_id, heartbeat, reconnect, max_latency, loads = false, locks = None, chunk_rows = 262_144,
@@ -103,6 +104,7 @@ impl PyLiveLog {
         })
     }
 
+    /// Returns the log between two positions; see :meth:`binarrow.Server.range`.
     #[staticmethod]
     #[pyo3(signature = (
         spec, start, stop, *, schema_snapshot = None, server_id = None, heartbeat = 10.0, reconnect = 300.0, max_latency = 0.5,

@@ -10,7 +10,7 @@ use pyo3::types::{PyBool, PyDict, PyNotImplemented, PyTuple, PyType};
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// The place at which to continue reading: a file and a byte offset at the end of a transaction.
+#[doc = include_str!("docs/Position.txt")]
 #[pyclass(name = "Position", module = "binarrow", frozen, from_py_object)]
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct PyPosition(pub(super) Position);
@@ -22,70 +22,80 @@ impl PyPosition {
         Position::parse(&format!("{file}:{offset}")).map(Self)
     }
 
+    /// The server's name of the file, such as ``binlog.000042``.
     #[getter]
     fn file(&self) -> &str {
         &self.0.file
     }
 
+    /// The byte offset of the next event in the file.
     #[getter]
     fn offset(&self) -> u64 {
         self.0.offset
     }
 
+    /// The identity of the server: its ``server_uuid``, MariaDB's ``server_uid``, or else its ``server_id``. None in files.
     #[getter]
     fn server(&self) -> Option<&str> {
         self.0.server.as_deref()
     }
 
+    /// The GTIDs of all transactions before the base, as the server prints them; None if they are not known.
     #[getter]
     fn gtid_set(&self) -> Option<String> {
         self.0.gtid_set.as_ref().map(ToString::to_string)
     }
 
+    /// The number at the end of the file's name: 42 for ``binlog.000042``. None if the name has none.
     #[getter]
     fn file_number(&self) -> Option<u64> {
         file_number(&self.0.file)
     }
 
+    #[doc = include_str!("docs/Position.file_created.txt")]
     #[getter]
     fn file_created(&self) -> Option<u32> {
         self.0.file_created
     }
 
+    /// True if a reader must resume by GTID on the same server too, instead of at the file and offset.
     #[getter]
     fn by_gtid(&self) -> bool {
         self.0.by_gtid
     }
 
+    #[doc = include_str!("docs/Position.version_shift.txt")]
     #[getter]
     fn version_shift(&self) -> u32 {
         self.0.version_shift
     }
 
+    #[doc = include_str!("docs/Position.visible_to_select.txt")]
     #[getter]
     fn visible_to_select(&self) -> Option<bool> {
         self.0.visible
     }
 
-    /// The position without `ahead`.
+    /// The position without ``ahead``. A reader that starts there returns the rows beyond it again.
     #[getter]
     fn base(&self) -> Self {
         Self(self.0.base())
     }
 
-    /// The tables that were delivered after the base.
+    /// The tables (``database.table``) that have changes delivered beyond the base, sorted.
     #[getter]
     fn ahead<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         PyTuple::new(py, tables_ahead(&self.0))
     }
 
-    /// The tables of an initial load of which rows are missing.
+    #[doc = include_str!("docs/Position.loading.txt")]
     #[getter]
     fn loading<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyTuple>>> {
         let tables = self.0.load.as_ref().map(|load| load.missing());
         tables.map(|tables| PyTuple::new(py, tables)).transpose()
     }
 
+    #[doc = include_str!("docs/Position.replace.txt")]
     #[pyo3(signature = (**fields), text_signature = None)]
     fn replace(&self, fields: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
         let mut new = PositionFields::default();
@@ -107,15 +117,18 @@ impl PyPosition {
         Ok(Self(self.0.replace(new)?))
     }
 
+    #[doc = include_str!("docs/Position.after_gtids.txt")]
     #[staticmethod]
     fn after_gtids(gtid_set: &str) -> Result<Self, Error> {
         Ok(Self(Position::after_gtids(gtid_set.parse()?)))
     }
 
+    /// Returns the position as canonical JSON, to be stored. Equal positions have equal texts.
     fn to_json(&self) -> Result<String, Error> {
         self.0.to_json()
     }
 
+    #[doc = include_str!("docs/Position.from_json.txt")]
     #[staticmethod]
     fn from_json(text: &str) -> Result<Self, Error> {
         Position::from_json(text).map(Self)

@@ -113,7 +113,7 @@ fn deadline(timeout: f64) -> Result<Option<Instant>, Error> {
 /// The method by which a server provides its `ConnectionSpec`.
 const CONNECTION: &str = "__binarrow_connection__";
 
-/// An iterator of changes in log order.
+#[doc = include_str!("docs/BinlogReader.txt")]
 #[pyclass(name = "BinlogReader", module = "binarrow", frozen)]
 pub(super) struct PyBinlogReader(Mutex<State>);
 
@@ -185,6 +185,7 @@ impl PyBinlogReader {
 
 #[pymethods]
 impl PyBinlogReader {
+    /// The position after the last batch or item. None before the first one, unless ``start`` names a place.
     #[getter]
     fn position(&self, py: Python<'_>) -> Option<PyPosition> {
         match &*self.state(py) {
@@ -194,15 +195,18 @@ impl PyBinlogReader {
         }
     }
 
+    /// True after :meth:`close`.
     #[getter]
     fn closed(&self, py: Python<'_>) -> PyResult<bool> {
         Ok(matches!(&*self.state(py), State::Closed(_)))
     }
 
+    #[doc = include_str!("docs/BinlogReader.stats.txt")]
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         self.summary(py)?.unwrap_or_default().stats(py)
     }
 
+    #[doc = include_str!("docs/BinlogReader.table.txt")]
     #[pyo3(signature = (name, *, schema=None, on_schema_change="error", truncates="skip"))]
     fn table(
         &self,
@@ -259,6 +263,7 @@ impl PyBinlogReader {
         PyTableReader::start(py, source, options, name, schema, (on_change, truncates))
     }
 
+    #[doc = include_str!("docs/BinlogReader.nested_json.txt")]
     #[pyo3(signature = (*, truncates="skip"))]
     fn nested_json(&self, py: Python<'_>, truncates: &str) -> PyResult<PyTableReader> {
         let truncates = Truncates::parse(truncates)?;
@@ -285,6 +290,7 @@ impl PyBinlogReader {
         PyTableReader::start_nested_json(py, source, options, nested_json, truncates)
     }
 
+    /// Ends the read and its threads.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         let mut state = self.state(py);
         let summary = match &*state {
@@ -331,10 +337,12 @@ impl PyBinlogReader {
         class.py().import("types")?.getattr("GenericAlias")?.call1((class, item))
     }
 
+    /// Starts to read, unless the reader has been started, and does not wait for a batch.
     fn start(&self, py: Python<'_>) -> PyResult<()> {
         self.started(py).map(drop)
     }
 
+    #[doc = include_str!("docs/BinlogReader.poll.txt")]
     fn poll(&self, py: Python<'_>, timeout: f64) -> PyResult<Option<Py<PyAny>>> {
         match self.wait(py, deadline(timeout)?)? {
             Poll::End => Err(PyStopIteration::new_err(())),
@@ -342,6 +350,7 @@ impl PyBinlogReader {
         }
     }
 
+    #[doc = include_str!("docs/BinlogReader.wait.txt")]
     #[pyo3(name = "wait")]
     fn wait_for_result(&self, py: Python<'_>, timeout: f64) -> PyResult<bool> {
         let deadline = deadline(timeout)?;

@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 use std::borrow::Cow;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// A connection to a server, for queries about itself and its log.
+/// A connection to a server; :class:`binarrow.Server` has one.
 #[pyclass(name = "NativeServer", module = "binarrow._native", frozen)]
 pub(super) struct PyServer {
     /// `None` during a query, and after the connection was closed.
@@ -34,59 +34,71 @@ struct About {
 
 #[pymethods]
 impl PyServer {
+    /// ``mysql`` or ``mariadb``.
     #[getter]
     fn flavor(&self) -> &'static str {
         self.about.flavor
     }
 
+    /// The version that the server reports.
     #[getter]
     fn version(&self) -> &str {
         &self.about.version
     }
 
+    /// The server's ``server_id``.
     #[getter]
     fn server_id(&self) -> u32 {
         self.about.server_id
     }
 
+    /// ``server_uuid``, else MariaDB's ``server_uid``, else the ``server_id``.
     #[getter]
     fn id(&self) -> &str {
         &self.about.id
     }
 
+    /// ``TLSv1.3`` or ``TLSv1.2``; None without TLS.
     #[getter]
     fn tls_version(&self) -> Option<&'static str> {
         self.about.tls_version
     }
 
+    /// The connection's number on the server.
     #[getter]
     fn connection_id(&self) -> u32 {
         self.about.connection_id
     }
 
+    /// The endpoint of the connection.
     #[getter]
     fn endpoint(&self) -> &str {
         &self.about.endpoint
     }
 
+    /// True if the connection does not leave this machine.
     #[getter]
     fn is_local(&self) -> bool {
         self.about.is_local
     }
 
+    /// Returns the current end of the log.
     fn position(&self, py: Python<'_>) -> PyResult<PyPosition> {
         self.ask(py, Server::position).map(PyPosition)
     }
 
+    /// Names and sizes of the log's files.
     fn binlogs(&self, py: Python<'_>) -> PyResult<Vec<(String, u64)>> {
         let files = self.ask(py, Server::binlogs)?;
         Ok(files.into_iter().map(|BinlogFile { name, size }| (name, size)).collect())
     }
 
+    /// Returns ``binlog_do_db`` and ``binlog_ignore_db``, if they are set.
     fn database_filters(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         self.ask(py, Server::database_filters)
     }
 
+    /// Returns the structure of ``database.table``.
     fn describe(&self, py: Python<'_>, table: &str) -> PyResult<PyTableSchema> {
         let (database, name) = table_name(table)?;
         let (database, name) = (database.to_owned(), name.to_owned());
@@ -100,10 +112,12 @@ impl PyServer {
         .into_python(py)
     }
 
+    /// The rows of one statement, as text; None is NULL.
     fn query(&self, py: Python<'_>, sql: String) -> PyResult<Vec<TextRow>> {
         self.ask(py, move |server| server.connection().query(&sql))
     }
 
+    /// Ends the connection.
     fn close(&self) {
         self.handle.shutdown();
         drop(self.slot().take());

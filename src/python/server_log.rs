@@ -17,7 +17,7 @@ use pyo3::prelude::*;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-#[doc = include_str!("docs/range_end.txt")]
+/// Returns the end of a part of the log; see :meth:`binarrow.Server.range_end`.
 #[pyfunction]
 #[pyo3(signature = (
     spec, start, *, stop = None, max_bytes = None, history = None, server_id = None, heartbeat = 10.0, reconnect = 300.0,
@@ -53,7 +53,7 @@ pub(super) fn range_end(
     Ok(PyPosition(position))
 }
 
-#[doc = include_str!("docs/file_start.txt")]
+/// Returns the position at the beginning of a file; see :meth:`binarrow.Server.file_start`.
 #[pyfunction]
 #[pyo3(signature = (
     spec, name, *, version_shift = 0, server_id = None, heartbeat = 10.0, reconnect = 300.0,

@@ -17,37 +17,43 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use std::path::PathBuf;
 
-/// A range of one file between transaction ends.
+#[doc = include_str!("docs/Split.txt")]
 #[pyclass(name = "Split", module = "binarrow", frozen, from_py_object)]
 #[derive(Clone)]
 pub(super) struct PySplit(Split);
 
 #[pymethods]
 impl PySplit {
+    /// The path of the file, as it was given.
     #[getter]
     fn path(&self) -> &str {
         &self.0.path
     }
 
+    /// The byte offset of the first event.
     #[getter]
     fn start(&self) -> Result<u64, Error> {
         self.0.start_offset()
     }
 
+    /// The byte offset after the last event.
     #[getter]
     fn stop(&self) -> u64 {
         self.0.stop
     }
 
+    /// The warnings of :func:`scan_splits` about a file without a Rotate or Stop event; in its last range.
     #[getter]
     fn warnings(&self) -> Vec<String> {
         self.0.warnings.iter().map(|warning| in_python(warning).into_owned()).collect()
     }
 
+    /// Returns the range as JSON.
     fn to_json(&self) -> PyResult<String> {
         serde_json::to_string(&self.0).map_err(|error| Error::config(error.to_string()).into())
     }
 
+    #[doc = include_str!("docs/Split.from_json.txt")]
     #[staticmethod]
     fn from_json(text: &str) -> PyResult<Self> {
         serde_json::from_str(text)

@@ -23,10 +23,11 @@ use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The rows of a table in one snapshot. A thread reads them, at most two batches ahead.
+#[doc = include_str!("docs/TableRows.txt")]
 #[pyclass(name = "TableRows", module = "binarrow", frozen)]
 pub(super) struct PyTableRows(Arc<Shared>);
 
+/// The state of a read. A thread reads the rows, at most two batches ahead.
 struct Shared {
     schema: SchemaRef,
     /// `None` if the envelope needs no position.
@@ -57,7 +58,7 @@ struct Read {
     zero_dates: Vec<(String, u64)>,
 }
 
-#[doc = include_str!("docs/read_table.txt")]
+/// Returns the rows of a table; see :meth:`binarrow.Server.read_table`.
 #[pyfunction]
 #[pyo3(signature = (spec, table, *, r#where = None, locks = None, **keywords))]
 pub(super) fn read_table(
@@ -262,26 +263,31 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 #[pymethods]
 impl PyTableRows {
+    /// The schema of all batches.
     #[getter]
     fn schema<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.0.schema.to_pyarrow(py)
     }
 
+    #[doc = include_str!("docs/TableRows.position.txt")]
     #[getter]
     fn position(&self) -> Option<PyPosition> {
         self.0.snapshot.as_ref().map(|snapshot| PyPosition(snapshot.position.clone()))
     }
 
+    /// True if the snapshot contains no transaction from ``position`` on.
     #[getter]
     fn is_exact(&self) -> bool {
         self.0.snapshot.as_ref().is_some_and(|snapshot| snapshot.is_exact)
     }
 
+    /// The number of rows that were returned so far.
     #[getter]
     fn rows(&self) -> u64 {
         self.0.rows.load(Ordering::Relaxed)
     }
 
+    #[doc = include_str!("docs/TableRows.read_all.txt")]
     fn read_all<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.0.check_unread()?;
         let batches = PyList::empty(py);
@@ -292,6 +298,7 @@ impl PyTableRows {
         py.import("pyarrow")?.getattr("Table")?.call_method1("from_batches", (batches, schema))
     }
 
+    /// Ends the snapshot and closes the connection.
     fn close(&self) {
         self.0.close();
     }

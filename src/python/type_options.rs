@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyDict, PyTuple};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// The mapping from MySQL's types to Arrow's.
+#[doc = include_str!("docs/TypeOptions.txt")]
 #[pyclass(name = "TypeOptions", module = "binarrow", frozen, from_py_object)]
 #[derive(Clone, Copy)]
 pub(super) struct PyTypeOptions(pub(super) TypeOptions);
@@ -45,36 +45,43 @@ impl PyTypeOptions {
         Ok(Self(options))
     }
 
+    /// The type table: ``"native"`` or ``"spark"``.
     #[getter]
     fn profile(&self) -> &'static str {
         self.0.profile.as_str()
     }
 
+    /// The conversion of zero dates.
     #[getter]
     fn zero_dates(&self) -> &'static str {
         self.0.zero_dates.as_str()
     }
 
+    /// The form of JSON values.
     #[getter]
     fn json(&self) -> &'static str {
         self.0.json.as_str()
     }
 
+    /// The form of TIME values.
     #[getter]
     fn time(&self) -> &'static str {
         self.0.time.as_str()
     }
 
+    /// The form of geometry values.
     #[getter]
     fn geometry(&self) -> &'static str {
         self.0.geometry.as_str()
     }
 
+    /// The form of ENUM values.
     #[getter]
     fn r#enum(&self) -> &'static str {
         self.0.enumeration.as_str()
     }
 
+    /// The treatment of text that is not valid in its character set.
     #[getter]
     fn invalid_text(&self) -> &'static str {
         self.0.invalid_text.as_str()

@@ -4,7 +4,7 @@ use crate::url::{self, Url};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
-/// The parts of a URL, with their escapes. It is not shown in messages.
+/// The parts of a URL, with their escapes.
 #[pyclass(name = "Url", module = "binarrow._native", frozen, get_all)]
 pub(super) struct PyUrl {
     scheme: String,
@@ -20,6 +20,7 @@ pub(super) struct PyUrl {
 
 #[pymethods]
 impl PyUrl {
+    /// Splits a URL; None for text without ``://``.
     #[staticmethod]
     fn parse(text: &Bound<'_, PyString>) -> Option<Self> {
         // The name of a file may contain bytes that are not UTF-8.
@@ -46,19 +47,19 @@ impl PyUrl {
     }
 }
 
-#[doc = include_str!("docs/has_password.txt")]
+/// True if a URL, or one in a chain of URIs, contains a password.
 #[pyfunction]
 pub(super) fn has_password(url: &str) -> bool {
     url::has_password(url)
 }
 
-#[doc = include_str!("docs/is_uri.txt")]
+/// True if the text is a URI, or a chain of URIs in the form of fsspec, and not a path of this system.
 #[pyfunction(name = "is_uri")]
 pub(super) fn py_is_uri(text: &str) -> bool {
     url::is_uri(text)
 }
 
-#[doc = include_str!("docs/shown_uri.txt")]
+/// Returns the URI without its query string and password, for messages.
 #[pyfunction]
 pub(super) fn shown_uri(uri: &str) -> String {
     url::shown(uri)

@@ -25,7 +25,7 @@ use pyo3::sync::MutexExt;
 use pyo3::types::{PyCapsule, PyDict, PyList, PyTuple};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Changes as an Arrow stream of one schema.
+#[doc = include_str!("../docs/TableReader.txt")]
 #[pyclass(name = "TableReader", module = "binarrow", frozen)]
 pub(super) struct PyTableReader {
     /// Shared with the streams made from the reader.
@@ -111,11 +111,13 @@ fn start_input(py: Python<'_>, source: Source, mut options: ReadOptions) -> PyRe
 
 #[pymethods]
 impl PyTableReader {
+    /// The schema of all batches.
     #[getter]
     fn schema<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.changes.schema(py)?.to_pyarrow(py)
     }
 
+    /// The position after the last batch that was returned; None before the first.
     #[getter]
     fn position(&self, py: Python<'_>) -> Option<PyPosition> {
         match self.changes.progress(py) {
@@ -124,11 +126,13 @@ impl PyTableReader {
         }
     }
 
+    /// True after :meth:`close`.
     #[getter]
     fn closed(&self, py: Python<'_>) -> bool {
         self.changes.input().is_closed(py)
     }
 
+    /// Returns the statistics of the read, as :meth:`BinlogReader.stats` does.
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         match self.changes.input().summary(py) {
             Some(summary) => summary.stats(py),
@@ -136,8 +140,9 @@ impl PyTableReader {
         }
     }
 
-    /// Does not use the stream: pyarrow would call it without the interpreter's lock, from a call that has the lock.
+    #[doc = include_str!("../docs/TableReader.read_all.txt")]
     fn read_all<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        // Not by the stream: pyarrow would call it without the interpreter's lock, from a call that has the lock.
         check_unread(&*self.changes, py)?;
         let schema = self.changes.schema(py)?.to_pyarrow(py)?;
         let batches = PyList::empty(py);
@@ -147,6 +152,7 @@ impl PyTableReader {
         py.import("pyarrow")?.getattr("Table")?.call_method1("from_batches", (batches, schema))
     }
 
+    /// Ends the read and its threads.
     fn close(&self, py: Python<'_>) {
         self.changes.input().close(py);
     }

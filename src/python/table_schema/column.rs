@@ -6,32 +6,43 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use std::hash::{Hash, Hasher};
 
-/// A column of a table.
+#[doc = include_str!("../docs/Column.txt")]
 #[pyclass(name = "Column", module = "binarrow", frozen, eq, hash)]
 #[derive(PartialEq, Eq, Hash)]
 pub(in crate::python) struct PyColumn {
+    /// The name; ``@1``, ``@2``, ... by place if the log contains no names.
     #[pyo3(get)]
     pub(super) name: String,
+    #[doc = include_str!("../docs/Column.type.txt")]
     #[pyo3(get, name = "type")]
     pub(super) sql_type: String,
+    /// True if the column may be NULL.
     #[pyo3(get)]
     pub(super) nullable: bool,
+    /// True for UNSIGNED numbers.
     #[pyo3(get)]
     pub(super) unsigned: Option<bool>,
+    /// The character set; None if the column is not text.
     #[pyo3(get)]
     pub(super) charset: Option<String>,
+    /// The collation; None if the column is not text.
     #[pyo3(get)]
     pub(super) collation: Option<String>,
     pub(super) members: Option<Vec<String>>,
+    /// False for an INVISIBLE column, which ``SELECT *`` does not return.
     #[pyo3(get)]
     pub(super) visible: Option<bool>,
+    /// The kind of a generated column; None for other columns.
     #[pyo3(get)]
     pub(super) generated: Option<&'static str>,
     pub(super) default: DefaultText,
+    /// True for AUTO_INCREMENT.
     #[pyo3(get)]
     pub(super) auto_increment: Option<bool>,
+    /// ``CURRENT_TIMESTAMP`` or ``CURRENT_TIMESTAMP(n)`` if an UPDATE sets the column to the time; otherwise None.
     #[pyo3(get)]
     pub(super) on_update: Option<String>,
+    /// The comment; empty if there is none.
     #[pyo3(get)]
     pub(super) comment: Option<String>,
 }
@@ -96,23 +107,26 @@ impl PyColumn {
         })
     }
 
+    /// The members of an ENUM or SET; empty for other columns.
     #[getter]
     fn members<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyTuple>>> {
         self.members.as_ref().map(|members| PyTuple::new(py, members)).transpose()
     }
 
+    #[doc = include_str!("../docs/Column.default.txt")]
     #[getter]
     fn default(&self) -> Option<&str> {
         self.default.0.as_deref()
     }
 
-    /// True if INSERT may omit the column (DEFAULT, AUTO_INCREMENT or generated); None if only the log describes it.
+    /// True if INSERT may omit the column (DEFAULT, AUTO_INCREMENT or generated).
     #[getter]
     fn has_default(&self) -> Option<bool> {
         let is_made = self.default.0.is_some() || self.generated.is_some();
         self.auto_increment.map(|auto_increment| auto_increment || is_made)
     }
 
+    /// Returns the arguments of the constructor.
     pub(super) fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let fields = PyDict::new(py);
         fields.set_item("name", &self.name)?;

@@ -5,18 +5,22 @@ use crate::error::{Error, Result};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
-/// A key of a table.
+#[doc = include_str!("../docs/Key.txt")]
 #[pyclass(name = "Key", module = "binarrow", frozen, eq, hash)]
 #[derive(PartialEq, Eq, Hash)]
 pub(in crate::python) struct PyKey {
+    /// The name, ``PRIMARY`` for the primary key; None if the statement in ``schemas`` contains none.
     #[pyo3(get)]
     pub(super) name: Option<String>,
+    /// ``primary``, ``unique``, or ``index`` for any other key.
     #[pyo3(get)]
     pub(super) kind: &'static str,
     pub(super) columns: Vec<String>,
     pub(super) prefixes: Vec<u32>,
+    #[doc = include_str!("../docs/Key.identifies_rows.txt")]
     #[pyo3(get)]
     pub(super) identifies_rows: bool,
+    /// False for an INVISIBLE (MariaDB: IGNORED) key, which queries do not use.
     #[pyo3(get)]
     pub(super) visible: bool,
 }
@@ -44,16 +48,19 @@ impl PyKey {
         Ok(Self { name, kind, columns, prefixes, identifies_rows, visible })
     }
 
+    /// The columns in key order, without expressions.
     #[getter]
     pub(super) fn columns<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         PyTuple::new(py, &self.columns)
     }
 
+    /// For each column, the length in characters of the prefix in the key; 0 if the key contains the complete value.
     #[getter]
     fn prefixes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         PyTuple::new(py, &self.prefixes)
     }
 
+    /// Returns the arguments of the constructor.
     pub(super) fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let fields = PyDict::new(py);
         fields.set_item("name", &self.name)?;

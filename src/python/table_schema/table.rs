@@ -10,23 +10,27 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use std::hash::{Hash, Hasher};
 
-/// The structure of a table: its columns and keys.
+#[doc = include_str!("../docs/TableSchema.txt")]
 #[pyclass(name = "TableSchema", module = "binarrow", frozen, eq, hash)]
 pub(in crate::python) struct PyTableSchema {
+    /// The database of the table.
     #[pyo3(get)]
     pub(super) database: String,
+    /// The name of the table, without the database.
     #[pyo3(get)]
     pub(super) table: String,
     pub(super) columns: Vec<Py<PyColumn>>,
     pub(super) keys: Vec<Py<PyKey>>,
+    /// The comment; empty if there is none.
     #[pyo3(get)]
     pub(super) comment: Option<String>,
-    /// Not compared: servers write a statement otherwise than a history.
+    #[doc = include_str!("../docs/TableSchema.create_statement.txt")]
     #[pyo3(get)]
     pub(super) create_statement: Option<String>,
 }
 
 impl PartialEq for PyTableSchema {
+    /// Does not compare the statements: servers write one otherwise than a history.
     fn eq(&self, other: &Self) -> bool {
         self.database == other.database
             && self.table == other.table
@@ -62,32 +66,38 @@ impl PyTableSchema {
         Self { database, table, columns, keys, comment, create_statement }
     }
 
+    /// The columns in table order.
     #[getter]
     fn columns<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         PyTuple::new(py, &self.columns)
     }
 
+    /// The primary key, then the unique keys, then the others, in the server's order.
     #[getter]
     fn keys<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         PyTuple::new(py, &self.keys)
     }
 
+    /// The columns of the primary key, in key order; empty if there is none.
     #[getter]
     fn primary_key<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         self.columns_of(py, |key| key.kind == "primary")
     }
 
+    /// The primary key and the unique keys, in the server's order.
     #[getter]
     fn unique_keys<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let unique = self.keys.iter().filter(|key| key.get().kind != "index");
         PyTuple::new(py, unique.collect::<Vec<_>>())
     }
 
+    #[doc = include_str!("../docs/TableSchema.row_key.txt")]
     #[getter]
     fn row_key<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         self.columns_of(py, |key| key.identifies_rows)
     }
 
+    /// Returns the arguments of the constructor; columns and keys are dicts too.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let columns = self.columns.iter().map(|column| column.get().to_dict(py));
         let keys = self.keys.iter().map(|key| key.get().to_dict(py));
