@@ -76,7 +76,7 @@ def test_the_statements_are_all_it_takes(server: Server) -> None:
             connection.describe("shop.orders")  # SELECT is needed, as is said
 
 
-@pytest.mark.parametrize("code", examples("python", "live") + examples("console", "live"))
+@pytest.mark.parametrize("code", examples("python", "live") + examples("sh", "live"))
 def test_examples(server: Server, tmp_path: Path, code: str) -> None:
     """They follow the log until Ctrl-C."""
     (tmp_path / "secret").write_text(f"{PASSWORD}\n")

@@ -11,7 +11,7 @@ from support.documents import PAGES, REPOSITORY, examples, needs_spark, run
 
 PLAIN = [
     *(("python", code) for code in examples("python") if not needs_spark(code)),
-    *(("console", code) for code in examples("console")),
+    *(("sh", code) for code in examples("sh")),
 ]
 
 
@@ -19,7 +19,7 @@ def test_there_are_examples_of_each_kind():
     python = "".join(examples("python"))
     assert "read_binlog" in python
     assert "mapInArrow" in python
-    assert examples("console")
+    assert examples("sh")
     assert len(PAGES) > 20
 
 
