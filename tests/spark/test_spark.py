@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import StringType, StructType, TimestampNTZType
 
 import binarrow
-from binarrow.spark import decoder, register, schema, splits
+from binarrow.spark import apply_changes, decoder, read_mirror, register, schema, splits
 from binarrow.spark.schema import _plain as plain_schema
 from binarrow.spark.schema import arrow_schema, difference
 
@@ -229,3 +229,13 @@ def test_a_limit_closes_the_reader(spark, shop):
         decoder("shop.orders", declared, batch_rows=10), declared
     )
     assert frame.limit(5).count() == 5
+
+
+def test_a_mirror_in_a_relative_folder(spark, shop, tmp_path, monkeypatch):
+    """It is in the current folder, not in the one in which Spark was started."""
+    monkeypatch.chdir(tmp_path)
+    changes = spark.read.format("binarrow").option("table", "shop.products").load(shop.glob)
+    apply_changes("lake/products", "sku", format="parquet")(changes)
+    rows = shop.tables["shop.products"]["rows"]
+    assert read_mirror(spark, "lake/products").count() == rows
+    assert read_mirror(spark, str(tmp_path / "lake/products")).count() == rows

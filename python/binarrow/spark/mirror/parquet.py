@@ -46,14 +46,15 @@ def read_mirror(spark: SparkSession, path: str) -> DataFrame:
 
     Args:
         spark: The session, classic or Connect.
-        path: The mirror's folder.
+        path: The mirror's folder. A relative path is in the current folder of this program.
 
     Raises:
         ConfigError: There is no mirror.
     """
     from pyspark.errors import AnalysisException
 
-    local = local_folder(path) if path.startswith("file:") else None
+    # A relative path would be in the folder in which Spark was started.
+    local = None if path.startswith("/") else local_folder(path)
     folder = path.rstrip("/") if local is None else _on_disk(local)
     try:
         # Spark reads it, because the folder may exist on the cluster only.
