@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 DOCS = "src/python/docs"
@@ -96,34 +97,50 @@ def items(lines: Iterable[str]) -> Iterator[tuple[str, list[str], str]]:
     The name is empty if the line defines nothing that Python sees.
     """
     classes: dict[str, str] = {}  # the names in Python
-    owner, has_methods = "", False
+    block = Block()
     head: list[str] = []
     for line in lines:
         attributes = "\n".join(head)
         if line.lstrip().startswith(("///", "#[")) or attributes.count("[") > attributes.count("]"):
             head.append(line)
             continue
-        found = ITEM.match(line)
         name = ""
-        if found:
+        if found := ITEM.match(line):
             given = PYTHON_NAME.search(attributes)
             own = given[1] if given else found["name"]
             match found["kind"], found["indent"]:
                 case "struct", "":
-                    if "#[pyclass" in attributes:
-                        name = classes[found["name"]] = own
-                    owner, has_methods = name, False
+                    name = own if "#[pyclass" in attributes else ""
+                    classes[found["name"]] = name
+                    block = Block(name, has_fields=True, is_public="get_all" in attributes)
                 case "impl", "":
-                    owner = classes.get(found["name"], "")
-                    has_methods = "#[pymethods]" in attributes
-                case "fn", "" if "#[pyfunction" in attributes:
-                    name = own
-                case "fn", "    " if has_methods:
-                    name = f"{owner}.{own}"
-                case None, "    " if owner and not has_methods and "#[pyo3(get" in attributes:
-                    name = f"{owner}.{own}"
+                    block = Block(classes.get(found["name"], ""))
+                    block.has_methods = "#[pymethods]" in attributes
+                case "fn", "":
+                    name = own if "#[pyfunction" in attributes else ""
+                case kind, "    " if block.contains(kind, attributes):
+                    name = f"{block.owner}.{own}"
         yield name, head, line
         head = []
+
+
+@dataclass
+class Block:
+    """A struct or an `impl` in Rust."""
+
+    owner: str = ""
+    """The name of its class in Python; empty if there is none."""
+    has_methods: bool = False
+    has_fields: bool = False
+    is_public: bool = False
+    """True if Python sees all fields."""
+
+    def contains(self, kind: str | None, attributes: str) -> bool:
+        """True if Python sees an item: a function, or a field, which has no kind."""
+        if kind == "fn":
+            return self.has_methods
+        is_field = kind is None and self.has_fields and bool(self.owner)
+        return is_field and (self.is_public or "#[pyo3(get" in attributes)
 
 
 def unused(root: Path, files: Mapping[str, str]) -> list[str]:

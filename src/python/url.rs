@@ -7,14 +7,23 @@ use pyo3::types::PyString;
 /// The parts of a URL, with their escapes.
 #[pyclass(name = "Url", module = "binarrow._native", frozen, get_all)]
 pub(super) struct PyUrl {
+    /// The text before ``://``, in lower case.
     scheme: String,
+    /// All from ``://`` to the path or the query.
     authority: String,
+    /// The user.
     user: Option<String>,
+    /// The password.
     password: Option<String>,
+    /// The authority without user and password: a host, or several with commas.
     hosts: String,
+    /// The path, from its first slash on.
     path: String,
+    /// The text after the question mark.
     query: String,
+    /// True if it is the URL of a server of MySQL or MariaDB.
     is_server: bool,
+    /// True if an ``@`` follows the hosts: a ``/`` or ``?`` in a password is not escaped.
     has_at_after_hosts: bool,
 }
 

@@ -72,6 +72,11 @@ def test_fields_are_described():
             assert re.search(rf"\n    {field}: ", inspect.getdoc(value) or ""), f"{name}.{field}"
 
 
+def test_the_reference_contains_everything(repository):
+    page = (repository / "docs" / "reference" / "python.md").read_text()
+    assert {*re.findall(r"^::: binarrow\.(\w+)$", page, re.M)} == {*PUBLIC} - NEED_NO_EXAMPLE
+
+
 @pytest.mark.parametrize("name", sorted({*PUBLIC} - NEED_NO_EXAMPLE))
 def test_there_is_an_example(name):
     """Either of the class or function, or of one of its methods."""
