@@ -21,11 +21,13 @@
 //! | [`quiet_log`] | complete transactions do not wait for events that may never arrive |
 //! | [`memory`] | memory stays small for a transaction of 2 GiB, and for wrong lengths |
 //! | [`layers`] | `src/` imports downwards only |
+//! | [`arrow_hashes`] | hashes of all batches of all logs are as before |
 //! | [`circles`] | the files of a folder of `src/` do not import each other in a circle |
 //!
 //! [`log`] writes binlogs, [`rows`] reads them, [`fixtures`] finds recorded ones, [`source_files`] finds the files of `src/`.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)] // tests may
 
+mod arrow_hashes;
 mod circles;
 mod collations;
 mod details;
