@@ -2051,6 +2051,35 @@ class LiveLog:
         max_latency: float = 0.5,
     ) -> LiveLog:
         """Returns the log between two positions; see :meth:`binarrow.Server.range`."""
+    @staticmethod
+    def rows(
+        spec: ConnectionSpec,
+        table: str,
+        *,
+        after: str | None = None,
+        upto: str | None = None,
+        number: int = 0,
+        position: Position | None = None,
+        locks: str | None = None,
+        chunk_rows: int = 262_144,
+        reconnect: float | None = 300.0,
+    ) -> LiveLog:
+        """Returns the rows of a range of a table, instead of the log."""
+
+def table_ranges(spec: ConnectionSpec, table: str, rows: int) -> tuple[str, bool, list[str]]:
+    """Divides a table into ranges of about ``rows`` rows.
+
+    Returns the identity of the table, whether it has a key by which rows can be read in order, and
+    the keys at which ranges end, as JSON. The last range has no end.
+    """
+
+def table_identity(spec: ConnectionSpec, table: str) -> str | None:
+    """Returns the identity of a table now, as :func:`table_ranges` does; None without a table."""
+
+def selected_tables(
+    spec: ConnectionSpec, tables: Sequence[str], exclude_tables: Sequence[str]
+) -> list[str]:
+    """Returns the names of the tables that patterns select. Views are not tables."""
 
 def read_table(
     spec: ConnectionSpec,

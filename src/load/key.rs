@@ -35,9 +35,20 @@ struct KeyColumn {
     description: String,
 }
 
+/// The rows on one side of a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Side {
+    /// The rows after the key.
+    After,
+    /// The rows before the key.
+    Before,
+    /// The rows before the key, and its own.
+    UpTo,
+}
+
 /// The way to write a value in SQL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum KeyKind {
+pub(super) enum KeyKind {
     /// Digits.
     Number,
     /// Digits and signs between quotes: times, UUIDs and addresses.
@@ -96,29 +107,71 @@ impl LoadKey {
         format!("FORCE INDEX ({})", quoted_name(&self.index))
     }
 
+    /// The clause that permits the server to use the index, and no other. With [`Self::hint`], MySQL 8 and later estimates no rows.
+    pub(super) fn weak_hint(&self) -> String {
+        format!("USE INDEX ({})", quoted_name(&self.index))
+    }
+
     /// The order of the rows.
     pub(super) fn order(&self) -> String {
         let names: Vec<_> = self.columns.iter().map(|column| quoted_name(&column.name)).collect();
         names.join(", ")
     }
 
-    /// The condition of the rows after a key: `(a > 1 OR (a = 1 AND b > 2))`.
+    /// The opposite order.
+    pub(super) fn reverse_order(&self) -> String {
+        let names = self.columns.iter().map(|column| format!("{} DESC", quoted_name(&column.name)));
+        names.collect::<Vec<_>>().join(", ")
+    }
+
+    /// The condition of the rows on one side of a key: `(a > 1 OR (a = 1 AND b > 2))`.
     ///
     /// # Errors
     /// The values are not those of such a key.
-    pub(super) fn after(&self, key: &KeyValues) -> Result<String> {
+    pub(super) fn condition(&self, side: Side, key: &KeyValues) -> Result<String> {
         if !self.has(key) {
             return Err(not_of_key());
         }
         let mut terms = Vec::with_capacity(self.columns.len());
         for (count, (column, value)) in self.columns.iter().zip(&key.values).enumerate() {
-            let last = format!("{} > {}", quoted_name(&column.name), column.kind.literal(value)?);
+            let operator = match side {
+                Side::After => ">",
+                Side::Before => "<",
+                // Only the last columns of equal keys are compared with equality.
+                Side::UpTo if count + 1 < self.columns.len() => "<",
+                Side::UpTo => "<=",
+            };
+            let last =
+                format!("{} {operator} {}", quoted_name(&column.name), column.kind.literal(value)?);
             terms.push(match count {
                 0 => last,
                 _ => format!("({} AND {last})", self.equal(key, count)?),
             });
         }
         Ok(format!("({})", terms.join(" OR ")))
+    }
+
+    /// The condition of the rows whose first `count` columns have the values of a key, and whose next column has at least a value.
+    ///
+    /// # Errors
+    /// The values are not those of such a key.
+    pub(super) fn starting_at(
+        &self,
+        key: &KeyValues,
+        count: usize,
+        value: &[u8],
+    ) -> Result<String> {
+        let column = self.columns.get(count).ok_or_else(not_of_key)?;
+        let last = format!("{} >= {}", quoted_name(&column.name), column.kind.literal(value)?);
+        Ok(match count {
+            0 => last,
+            _ => format!("{} AND {last}", self.equal(key, count)?),
+        })
+    }
+
+    /// The kinds of its columns.
+    pub(super) fn kinds(&self) -> impl Iterator<Item = KeyKind> {
+        self.columns.iter().map(|column| column.kind)
     }
 
     /// The first columns have the values of a key.
@@ -258,10 +311,20 @@ mod tests {
         assert_eq!(load.order(), "`id`, `n``a`, `at`");
         let values = key(&load, &[b"-7", b"it's", b"2026-11-23 00:00:00.500"]);
         assert_eq!(
-            load.after(&values).unwrap(),
+            load.condition(Side::After, &values).unwrap(),
             "(`id` > -7 OR (`id` = -7 AND `n``a` > _utf8mb4 X'69742773') OR (`id` = -7 AND `n``a` = _utf8mb4 X'69742773' AND \
              `at` > '2026-11-23 00:00:00.500'))"
         );
+        assert_eq!(
+            load.condition(Side::UpTo, &values).unwrap(),
+            "(`id` < -7 OR (`id` = -7 AND `n``a` < _utf8mb4 X'69742773') OR (`id` = -7 AND `n``a` = _utf8mb4 X'69742773' AND \
+             `at` <= '2026-11-23 00:00:00.500'))"
+        );
+        assert_eq!(
+            load.starting_at(&values, 1, b"x").unwrap(),
+            "`id` = -7 AND `n``a` >= _utf8mb4 X'78'"
+        );
+        assert_eq!(load.reverse_order(), "`id` DESC, `n``a` DESC, `at` DESC");
     }
 
     #[test]
@@ -272,15 +335,15 @@ mod tests {
         ]))
         .unwrap();
         for bad in [&b"1 OR 1=1"[..], b"", b"(1)", b"1;", b"\xff"] {
-            load.after(&key(&load, &[bad, b"2026-01-01"])).unwrap_err();
+            load.condition(Side::After, &key(&load, &[bad, b"2026-01-01"])).unwrap_err();
         }
         for bad in [&b"' OR 1"[..], b"", b"\\", b"\n"] {
-            load.after(&key(&load, &[b"1", bad])).unwrap_err();
+            load.condition(Side::After, &key(&load, &[b"1", bad])).unwrap_err();
         }
         let mut other = key(&load, &[b"1", b"2026-01-01"]);
-        load.after(&other).unwrap();
+        load.condition(Side::After, &other).unwrap();
         other.columns[0] = "id varchar(10) 255".into();
-        load.after(&other).unwrap_err();
+        load.condition(Side::After, &other).unwrap_err();
     }
 
     #[test]

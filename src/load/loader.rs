@@ -114,8 +114,7 @@ impl Loader {
                 Ok(chunk) => return Ok(chunk),
                 Err(error) => error,
             };
-            let is_changed = error.server_code().is_some_and(|code| CHANGED.contains(&code));
-            if is_changed && changes < MAX_CHANGES {
+            if is_change(&error) && changes < MAX_CHANGES {
                 changes += 1;
                 log::info!(target: LOG, "a statement changed a table while its rows were requested: requesting them again");
                 self.connecting.sleep(PAUSE)?;
@@ -167,10 +166,13 @@ impl Loader {
             condition: None,
             part: Some(Part {
                 after,
+                upto: None,
                 limit: self.options.chunk_rows,
                 number: load.chunks,
+                rows_before: 0,
                 snapshot: self.first.clone(),
                 reached: Some(Position::clone(position)),
+                position: None,
             }),
             locks: self.options.locks,
             plan: self.plan.clone(),
@@ -295,7 +297,7 @@ impl Loader {
         }
         match end.failure {
             None => Ok(()),
-            Some(error) if error.server_code().is_some_and(|code| CHANGED.contains(&code)) => {
+            Some(error) if is_change(&error) => {
                 log::info!(target: LOG, "a statement changed a table while its rows were read: reading the rest again");
                 self.connecting.sleep(PAUSE)
             }
@@ -356,11 +358,17 @@ fn only(connector: &Connector, endpoint: Endpoint) -> Connector {
     })
 }
 
+/// True if a query failed because a statement changed its table.
+pub(super) fn is_change(error: &Error) -> bool {
+    error.server_code().is_some_and(|code| CHANGED.contains(&code))
+}
+
 /// Errors of a query whose table a statement such as ALTER TABLE changed: an unknown column, another definition than that of the
 /// snapshot, a deadlock or a wait because of the statement.
 const CHANGED: [u16; 4] = [1054, 1205, 1213, 1412];
 
 /// The number of times that something is tried again because of such statements.
-const MAX_CHANGES: u32 = 100;
+pub(super) const MAX_CHANGES: u32 = 100;
 
-const PAUSE: Duration = Duration::from_millis(100);
+/// The time before the rows of a table that a statement changed are requested again.
+pub(super) const PAUSE: Duration = Duration::from_millis(100);

@@ -10,6 +10,9 @@
 //! | `query.rs` | the query of a table's rows |
 //! | `key.rs` | the order of a table's rows, and the conditions of a part |
 //! | `members.rs` | completes members of ENUM and SET columns |
+//! | `ranges.rs` | divides a table's rows into ranges of its key |
+//! | `between.rs` | values between two values of a key |
+//! | `range.rs` | reads the rows of a range |
 //! | `join.rs` | an initial load: chunks of rows, and the log between their snapshots |
 //! | `load_source.rs` | what the join reads: the chunks and the log of a server |
 //! | `loader.rs` | opens the chunks one after another |
@@ -22,6 +25,7 @@
 //!
 //! <https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_binary_resultset.html>
 
+mod between;
 mod chunk;
 mod decimal;
 mod image;
@@ -33,6 +37,8 @@ mod loader;
 mod members;
 mod progress;
 mod query;
+mod range;
+mod ranges;
 mod rows;
 mod session;
 mod snapshot;
@@ -43,8 +49,11 @@ pub use join::load;
 pub use killer::Killer;
 pub use loader::LoadOptions;
 pub use query::Part;
+pub use range::{TableRange, read_range};
+pub use ranges::{TableRanges, table_identity};
 pub use rows::{TableRequest, TableRows};
 pub use snapshot::{Locks, Snapshot};
+pub use tables::selected;
 
 /// The target of log messages.
 const LOG: &str = "binarrow::load";

@@ -1,7 +1,7 @@
 //! The query of a table's rows: its columns, its table, its condition.
 
 use super::image::CellForm;
-use super::key::{KeyReader, LoadKey};
+use super::key::{KeyReader, LoadKey, Side};
 use super::snapshot::Snapshot;
 use crate::columnar::TablePlan;
 use crate::error::{Error, ErrorKind, Result};
@@ -16,15 +16,46 @@ use std::sync::Arc;
 pub struct Part {
     /// The key after which it begins; `None` for the first rows.
     pub after: Option<KeyValues>,
+    /// The key with which it ends; `None` for the last rows.
+    pub upto: Option<KeyValues>,
     /// The maximum number of rows. A table that has no order is read completely.
     pub limit: u64,
     /// Its number in the load: `_change_ordinal` of its rows begins there.
     pub number: u32,
+    /// The number of rows with this number that were read before.
+    pub rows_before: u64,
     /// The snapshot that is open already, and remains open; by default one is opened and closed.
     pub snapshot: Option<Snapshot>,
     /// The position that the load has reached: the snapshot contains all transactions before it.
     pub reached: Option<Position>,
+    /// The position that the rows get instead of that of the snapshot, which must contain all transactions before it.
+    pub position: Option<Position>,
 }
+
+impl Part {
+    /// The part; from the first to the last row if its bounds are not values of this key.
+    pub(super) fn of_key(&self, key: &LoadKey) -> Self {
+        let is_of_key = self.after.iter().chain(&self.upto).all(|bound| key.has(bound));
+        match is_of_key {
+            true => self.clone(),
+            false => Self { after: None, upto: None, ..self.clone() },
+        }
+    }
+
+    /// True if it does not contain all rows.
+    pub(super) fn has_bounds(&self) -> bool {
+        self.after.is_some() || self.upto.is_some()
+    }
+
+    /// `_change_ordinal` of its first row.
+    pub(super) fn first_ordinal(&self) -> i64 {
+        let rows = i64::try_from(self.rows_before).unwrap_or(i64::MAX);
+        (i64::from(self.number) << 32).saturating_add(rows.saturating_mul(ORDINALS_OF_ROW))
+    }
+}
+
+/// A row of an event has two ordinals: those of its old and new values.
+pub(super) const ORDINALS_OF_ROW: i64 = 2;
 
 /// The query of the selected columns, and the forms of their values.
 pub(super) struct Query {
@@ -38,15 +69,44 @@ pub(super) struct Query {
 }
 
 impl Query {
-    pub(super) fn of(plan: &TablePlan) -> Result<Self> {
-        let columns = plan.table.columns.len();
-        let mut query = Self {
+    /// The query of no column.
+    fn of_columns(count: usize) -> Self {
+        Self {
             expressions: Vec::new(),
             names: Vec::new(),
             forms: Vec::new(),
             image_columns: 0,
-            present: vec![0; columns.div_ceil(8)],
-        };
+            present: vec![0; count.div_ceil(8)],
+        }
+    }
+
+    /// The query of the columns of a key.
+    pub(super) fn of_key(key: &LoadKey, table: &TableSchema) -> Result<(Self, KeyReader)> {
+        let mut query = Self::of_columns(table.columns.len());
+        let reader = query.add_key(key, table)?;
+        Ok((query, reader))
+    }
+
+    /// The statement of the first row that meets a condition, in an order.
+    pub(super) fn first_sql(
+        &self,
+        table: &TableSchema,
+        key: &LoadKey,
+        condition: Option<&str>,
+        order: &str,
+    ) -> String {
+        let condition =
+            condition.map(|condition| format!(" WHERE {condition}")).unwrap_or_default();
+        format!(
+            "SELECT {} FROM {} {}{condition} ORDER BY {order} LIMIT 1",
+            self.expressions.join(", "),
+            quoted_table(table),
+            key.hint()
+        )
+    }
+
+    pub(super) fn of(plan: &TablePlan) -> Result<Self> {
+        let mut query = Self::of_columns(plan.table.columns.len());
         for (index, column) in plan.selected_columns() {
             let Some(name) = column.name.clone().filter(|_| !is_hidden(column)) else { continue };
             let in_table =
@@ -90,10 +150,10 @@ impl Query {
         table: &TableSchema,
         kind: TableKind,
         condition: Option<&str>,
-        part: Option<(&LoadKey, Option<&KeyValues>, u64)>,
+        part: Option<(&LoadKey, &Part)>,
     ) -> Result<String> {
         let columns = self.expressions.join(", ");
-        let mut name = format!("{}.{}", quoted_name(&table.database), quoted_name(&table.table));
+        let mut name = quoted_table(table);
         if kind.is_versioned {
             // The log contains the rows of its history too.
             name.push_str(" FOR SYSTEM_TIME ALL");
@@ -103,18 +163,20 @@ impl Query {
             // The end of the line ends a comment in the condition.
             conditions.push(format!("({condition}\n)"));
         }
-        if let Some((key, after, _)) = part {
+        if let Some((key, part)) = part {
             let _ = write!(name, " {}", key.hint());
-            if let Some(after) = after {
-                conditions.push(key.after(after)?);
+            for (side, bound) in [(Side::After, &part.after), (Side::UpTo, &part.upto)] {
+                if let Some(bound) = bound {
+                    conditions.push(key.condition(side, bound)?);
+                }
             }
         }
         let mut sql = format!("SELECT {columns} FROM {name}");
         if !conditions.is_empty() {
             let _ = write!(sql, " WHERE {}", conditions.join(" AND "));
         }
-        if let Some((key, _, limit)) = part {
-            let _ = write!(sql, " ORDER BY {} LIMIT {limit}", key.order());
+        if let Some((key, part)) = part {
+            let _ = write!(sql, " ORDER BY {} LIMIT {}", key.order(), part.limit);
         }
         Ok(sql)
     }
@@ -148,6 +210,11 @@ impl Query {
         }
         Ok(())
     }
+}
+
+/// The name of a table in SQL.
+pub(super) fn quoted_table(table: &TableSchema) -> String {
+    format!("{}.{}", quoted_name(&table.database), quoted_name(&table.table))
 }
 
 /// The kind of a table.

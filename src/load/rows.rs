@@ -3,7 +3,7 @@
 use super::image::{CellForm, push_image};
 use super::key::{KeyReader, LoadKey};
 use super::members;
-use super::query::{Part, Query, TableKind, explain};
+use super::query::{ORDINALS_OF_ROW, Part, Query, TableKind, explain};
 use super::session::{hold, prepare_session};
 use super::snapshot::{Locks, Snapshot};
 use crate::baseline::TableNow;
@@ -58,7 +58,7 @@ pub struct TableRows {
     key: Option<KeyReader>,
     /// The key of the last row that is in the builder.
     last: Option<KeyValues>,
-    /// True if the part begins with the first row although it should continue: the table has another key.
+    /// True if all rows are read although a part was requested: the table has another key.
     has_restarted: bool,
     /// True if the snapshot remains open after the last row.
     keeps_snapshot: bool,
@@ -97,7 +97,9 @@ impl TableRows {
         };
         let is_open = request.part.as_ref().and_then(|part| part.snapshot.clone());
         let keeps_snapshot = is_open.is_some();
-        let needs_position = request.part.is_some() || request.plan.envelope.needs_position();
+        let joins_log = |part: &Part| part.reached.is_some() || part.position.is_some();
+        let needs_position =
+            request.part.as_ref().is_some_and(joins_log) || request.plan.envelope.needs_position();
         let mut snapshot = match is_open {
             Some(snapshot) => Some(snapshot),
             None if needs_position => Some(Snapshot::open(&mut server, request.locks)?),
@@ -106,6 +108,10 @@ impl TableRows {
         let reached = request.part.as_ref().and_then(|part| part.reached.as_ref());
         if let (Some(snapshot), Some(reached)) = (&mut snapshot, reached) {
             snapshot.move_to(reached);
+        }
+        let given = request.part.as_ref().and_then(|part| part.position.as_ref());
+        if let (Some(snapshot), Some(given)) = (&mut snapshot, given) {
+            snapshot.move_back_to(given)?;
         }
         let kind = TableKind::ask(&mut server, &database, &name)?;
         if let Some(snapshot) = snapshot.as_mut().filter(|_| !kind.has_snapshots) {
@@ -128,15 +134,14 @@ impl TableRows {
         let key = request.part.as_ref().filter(|_| !kind.is_versioned);
         let key = key.and_then(|part| Some((LoadKey::of(&plan.table)?, part)));
         let reader = key.as_ref().map(|(key, _)| query.add_key(key, &plan.table)).transpose()?;
-        let part = key.as_ref().map(|(key, part)| (key, *part));
-        let after = request.part.as_ref().and_then(|part| part.after.as_ref());
-        let after = after.filter(|after| part.is_some_and(|(key, _)| key.has(after)));
-        let has_restarted =
-            after.is_none() && request.part.as_ref().is_some_and(|part| part.after.is_some());
+        let part = key.as_ref().map(|(key, part)| (key, part.of_key(key)));
+        let part = part.as_ref().map(|(key, part)| (*key, part));
+        let has_restarted = request.part.as_ref().is_some_and(|asked| {
+            asked.has_bounds() && part.is_none_or(|(_, part)| !part.has_bounds())
+        });
         // Values have the form of the log: text in the character set of its column.
         server.connection().query("SET SESSION character_set_results = NULL")?;
-        let part = part.map(|(key, part)| (key, after, part.limit));
-        if after.is_some() {
+        if part.is_some_and(|(_, part)| part.has_bounds()) {
             // A key may be a date such as February 31.
             server.connection().query("SET SESSION sql_mode = 'ALLOW_INVALID_DATES'")?;
         }
@@ -146,7 +151,7 @@ impl TableRows {
             Some(snapshot) => (snapshot.position.file.clone(), snapshot.position.offset),
             None => (String::new(), 0),
         };
-        let shift = reached.map_or(0, |reached| u64::from(reached.version_shift));
+        let shift = reached.or(given).map_or(0, |position| u64::from(position.version_shift));
         let number = file_number(&file).unwrap_or_default() + shift;
         let stamp = LoadStamp {
             // No transaction starts one byte before the position, and that of the position itself is newer than the rows.
@@ -155,8 +160,9 @@ impl TableRows {
             file,
             position,
             server_id: server.identity().server_id,
-            next_ordinal: request.part.as_ref().map_or(0, |part| i64::from(part.number) << 32),
+            next_ordinal: request.part.as_ref().map_or(0, Part::first_ordinal),
         };
+        let left = part.map_or(u64::MAX, |(_, part)| part.limit);
         Ok(Self {
             server,
             snapshot,
@@ -166,7 +172,7 @@ impl TableRows {
             image_columns: query.image_columns,
             present: query.present,
             names: query.names,
-            left: part.map_or(u64::MAX, |(_, _, limit)| limit),
+            left,
             key: reader,
             last: None,
             has_restarted,
@@ -218,9 +224,9 @@ impl TableRows {
     /// # Errors
     /// The connection is lost, or the account may not query the end of the log.
     pub fn end_of_changes(&mut self) -> Result<Option<(String, u64)>> {
-        match self.snapshot.as_ref().is_some_and(|snapshot| snapshot.is_exact) {
-            true => Ok(None),
-            false => self.server.end_of_log().map(Some),
+        match &self.snapshot {
+            Some(snapshot) if !snapshot.is_exact => self.server.end_of_log().map(Some),
+            _ => Ok(None),
         }
     }
 
@@ -328,7 +334,7 @@ impl TableRows {
             let message = "rows were converted to another number of rows: a defect of binarrow; please report it";
             return Err(Error::new(ErrorKind::Internal, message));
         }
-        self.stamp.next_ordinal += 2 * self.image_rows;
+        self.stamp.next_ordinal += ORDINALS_OF_ROW * self.image_rows;
         Ok(())
     }
 }

@@ -64,6 +64,25 @@ impl Snapshot {
         }
     }
 
+    /// Replaces the position by an earlier one, which was the end of the log: the snapshot must contain all transactions before it.
+    ///
+    /// # Errors
+    /// It does not contain them yet, because a server writes transactions to its log before it commits them.
+    pub(super) fn move_back_to(&mut self, earlier: &Position) -> Result<()> {
+        if self.position.is_before(&earlier.file, earlier.offset) {
+            return Err(Error::new(
+                ErrorKind::ServerLag,
+                format!(
+                    "the server has transactions in its log up to {earlier}, and a SELECT sees those before {} only: a commit waits, \
+                     for example for the acknowledgement of a replica",
+                    self.position
+                ),
+            ));
+        }
+        (self.position, self.is_exact) = (earlier.clone(), false);
+        Ok(())
+    }
+
     fn of_mariadb(server: &mut Server) -> Result<Self> {
         server.open_snapshot()?;
         Ok(Self { position: server.snapshot_position()?, is_exact: true })

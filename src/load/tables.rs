@@ -44,7 +44,10 @@ pub(super) fn check_named(filter: &TableFilter, tables: &[TableName]) -> Result<
 }
 
 /// The tables of the server that a filter selects, in the order of their names. Views are not tables.
-pub(super) fn selected(server: &mut Server, filter: &TableFilter) -> Result<Vec<TableName>> {
+///
+/// # Errors
+/// The connection is lost.
+pub fn selected(server: &mut Server, filter: &TableFilter) -> Result<Vec<TableName>> {
     let sql = "SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.TABLES WHERE TABLE_TYPE IN ('BASE TABLE', 'SYSTEM VERSIONED') \
                ORDER BY TABLE_SCHEMA, TABLE_NAME";
     let mut tables = Vec::new();

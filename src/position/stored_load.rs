@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::load_progress::{KeyValues, LoadProgress, RowsRead, TableLoad};
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::wire::{from_hex, to_hex};
 
 /// The stored form, with its fields in the order of their names.
@@ -41,6 +41,27 @@ enum StoredRead {
 struct StoredKey {
     columns: Vec<String>,
     values: Vec<String>,
+}
+
+impl KeyValues {
+    /// The key as JSON.
+    ///
+    /// # Errors
+    /// A defect of this library.
+    pub fn to_json(&self) -> Result<String, Error> {
+        serde_json::to_string(&StoredKey::from(self)).map_err(|error| {
+            Error::new(ErrorKind::Internal, format!("a key cannot be stored: {error}"))
+        })
+    }
+
+    /// The key of the text of [`Self::to_json`].
+    ///
+    /// # Errors
+    /// The text is not the stored form of a key.
+    pub fn from_json(text: &str) -> Result<Self, Error> {
+        let stored: Option<StoredKey> = serde_json::from_str(text).ok();
+        stored.ok_or_else(|| Error::config("not the stored form of a key"))?.try_into()
+    }
 }
 
 impl From<&LoadProgress> for StoredLoad {

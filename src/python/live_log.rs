@@ -1,17 +1,18 @@
 //! `LiveLog`: the log of a server, as an input of `read_binlog`.
 
 use super::connection_spec::{PyConnectionSpec, seconds};
+use super::input::table_name;
 use super::interrupts::abandonable;
 use super::keywords::word;
 use super::place::{live_start, outside_load};
 use super::position::PyPosition;
-use super::running::LiveSource;
+use super::running::{LivePart, LiveSource};
 use crate::cancel::CancelToken;
 use crate::error::{Error, Result};
 use crate::history::{HistoryView, SchemaSnapshot};
-use crate::load::{LoadOptions, Locks};
+use crate::load::{LoadOptions, Locks, TableRange};
 use crate::net::{DumpOptions, random_id};
-use crate::position::{Place, Position};
+use crate::position::{KeyValues, Place, Position};
 use crate::source::{LiveOptions, LiveStart, LogOptions, Stop, TableHistory};
 use pyo3::prelude::*;
 use std::cmp::Ordering;
@@ -28,6 +29,8 @@ pub(super) struct PyLiveLog {
     range: Option<LogRange>,
     /// The options of an initial load, and whether one begins. One that is part of the start position continues.
     load: Option<(LoadOptions, bool)>,
+    /// The rows to read instead of the log.
+    rows: Option<(LoadOptions, TableRange)>,
 }
 
 /// The end of a range, and the structures of tables at its start.
@@ -90,10 +93,7 @@ impl PyLiveLog {
         let dumping = Dumping::try_new(ends, server_id, heartbeat, reconnect)?;
         let max_latency = seconds("max_latency", max_latency)?;
         let start = live_start(start);
-        if chunk_rows == 0 {
-            return Err(Error::config("⟦chunk_rows⟧ must be above 0"));
-        }
-        let load = (LoadOptions { locks: locks_of(locks)?, chunk_rows }, loads);
+        let load = (load_options(locks, chunk_rows)?, loads);
         Ok(Self {
             spec: spec.clone_ref(py),
             start,
@@ -101,6 +101,7 @@ impl PyLiveLog {
             max_latency,
             range: None,
             load: Some(load),
+            rows: None,
         })
     }
 
@@ -138,6 +139,45 @@ impl PyLiveLog {
             max_latency: seconds("max_latency", max_latency)?,
             range: Some(LogRange { stop, history: history.transpose()? }),
             load: None,
+            rows: None,
+        })
+    }
+
+    /// Returns the rows of a range of a table, instead of the log.
+    #[staticmethod]
+    #[pyo3(signature = (
+        spec, table, *, after = None, upto = None, number = 0, position = None, locks = None, chunk_rows = 262_144, reconnect = 300.0,
+    ))]
+    #[allow(clippy::too_many_arguments)] // Python's keywords
+    fn rows(
+        py: Python<'_>,
+        spec: &PyConnectionSpec,
+        table: &str,
+        after: Option<&str>,
+        upto: Option<&str>,
+        number: u32,
+        position: Option<&PyPosition>,
+        locks: Option<&str>,
+        chunk_rows: u64,
+        reconnect: Option<f64>,
+    ) -> Result<Self> {
+        let (database, table) = table_name(table)?;
+        let range = TableRange {
+            database: database.to_owned(),
+            table: table.to_owned(),
+            after: after.map(KeyValues::from_json).transpose()?,
+            upto: upto.map(KeyValues::from_json).transpose()?,
+            number,
+            position: position.map(|position| outside_load(position.0.clone())).transpose()?,
+        };
+        Ok(Self {
+            spec: spec.clone_ref(py),
+            start: LiveStart::Latest,
+            dumping: Dumping::try_new(true, None, 10.0, reconnect)?,
+            max_latency: Duration::ZERO,
+            range: None,
+            load: None,
+            rows: Some((load_options(locks, chunk_rows)?, range)),
         })
     }
 }
@@ -145,6 +185,9 @@ impl PyLiveLog {
 impl PyLiveLog {
     /// Sets the options of a read that depend on this log.
     pub(super) fn adapt(&self, cut: &mut LogOptions) -> Result<()> {
+        if self.rows.is_some() && (cut.stop != Stop::End || cut.history.is_some()) {
+            return Err(Error::config("stop and history: existing rows have neither"));
+        }
         cut.max_latency = Some(self.max_latency);
         let Some(range) = &self.range else { return Ok(()) };
         if cut.stop != Stop::End {
@@ -162,9 +205,9 @@ impl PyLiveLog {
         let mut start = self.start.clone();
         let loads = self.load.is_some_and(|(_, begins)| begins);
         // The reader of a range waits for its server.
-        let mut server = match self.range {
-            Some(_) => None,
-            None => Some(self.spec.connect(py)?),
+        let mut server = match (&self.range, &self.rows) {
+            (None, None) => Some(self.spec.connect(py)?),
+            _ => None,
         };
         if let Some(mut connected) = server.take_if(|_| start == LiveStart::Latest && !loads) {
             (server, start) = abandonable(py, move || {
@@ -191,12 +234,23 @@ impl PyLiveLog {
             cancel: CancelToken::default(),
             counters: Arc::default(),
         };
-        let load = self.load.and_then(|(load, begins)| match &start {
-            _ if begins => Some((load, None)),
-            LiveStart::Position(start) if start.load.is_some() => Some((load, Some(start.clone()))),
-            _ => None,
-        });
-        Ok(LiveSource { server, start, options, load })
+        let part = match (&self.rows, self.load, &start) {
+            (Some((load, range)), _, _) => LivePart::Rows(*load, Box::new(range.clone())),
+            (None, Some((load, true)), _) => LivePart::Load(load, None),
+            (None, Some((load, false)), LiveStart::Position(start)) if start.load.is_some() => {
+                LivePart::Load(load, Some(start.clone()))
+            }
+            _ => LivePart::Log,
+        };
+        Ok(LiveSource { server, start, options, part })
+    }
+}
+
+/// The options of an initial load.
+fn load_options(locks: Option<&str>, chunk_rows: u64) -> Result<LoadOptions> {
+    match chunk_rows {
+        0 => Err(Error::config("⟦chunk_rows⟧ must be above 0")),
+        _ => Ok(LoadOptions { locks: locks_of(locks)?, chunk_rows }),
     }
 }
 

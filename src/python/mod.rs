@@ -40,6 +40,7 @@ mod spellings;
 mod split;
 mod storage;
 mod summary;
+mod table_ranges;
 mod table_reader;
 mod table_rows;
 mod table_schema;
@@ -87,6 +88,8 @@ mod _native {
     use super::server_log::{file_start, range_end};
     #[pymodule_export]
     use super::split::{PySplit, link_splits, read_split, scan_splits};
+    #[pymodule_export]
+    use super::table_ranges::{selected_tables, table_identity, table_ranges};
     #[pymodule_export]
     use super::table_reader::PyTableReader;
     #[pymodule_export]

@@ -7,7 +7,7 @@ use super::summary::Summary;
 use crate::change::TableFilter;
 use crate::columnar::{Masks, Selection};
 use crate::error::{Error, Result};
-use crate::load::{LoadOptions, load};
+use crate::load::{LoadOptions, TableRange, load, read_range};
 use crate::net::Server;
 use crate::position::Position;
 use crate::reader::{Poll, Progress, ReadOptions, Reader, Waiter};
@@ -41,8 +41,17 @@ pub(super) struct LiveSource {
     pub(super) server: Option<Server>,
     pub(super) start: LiveStart,
     pub(super) options: LiveOptions,
-    /// The options of an initial load, and the position at which one continues.
-    pub(super) load: Option<(LoadOptions, Option<Box<Position>>)>,
+    pub(super) part: LivePart,
+}
+
+/// The part of a server's data that is read.
+pub(super) enum LivePart {
+    /// The log.
+    Log,
+    /// The existing rows and then the log, from a position at which an initial load was stopped if there is one.
+    Load(LoadOptions, Option<Box<Position>>),
+    /// A range of the rows of a table.
+    Rows(LoadOptions, Box<TableRange>),
 }
 
 impl LiveSource {
@@ -61,9 +70,10 @@ impl Source {
         match self {
             Self::Files(files) => Reader::try_new(files, options),
             Self::Live(live) => {
-                let LiveSource { server, start, options: live, load: its_load } = *live;
-                match (server, its_load) {
-                    (Some(server), Some((its_load, position))) => {
+                let LiveSource { server, start, options: live, part } = *live;
+                match (server, part) {
+                    (_, LivePart::Rows(load, range)) => read_range(*range, live, options, load),
+                    (Some(server), LivePart::Load(its_load, position)) => {
                         load(server, position, live, options, its_load)
                     }
                     (server, _) => Reader::live(server, start, live, options),
