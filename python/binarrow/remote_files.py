@@ -82,6 +82,21 @@ def open_file(uri: str, options: Options = None) -> tuple[Any, int | None]:
         raise _without_query(error, uri) from None
 
 
+def write_file(uri: str, content: bytes, options: Options = None) -> None:
+    """Writes a file of a remote file system, or replaces it. Object stores do this at once.
+
+    Raises:
+        ConfigError: No installed package opens such a URI, or the URI contains a password.
+        OSError: It cannot be written.
+    """
+    try:
+        _place(uri, options).write(content)
+    except ConfigError:
+        raise
+    except Exception as error:  # noqa: BLE001  each library has its own exceptions
+        raise _without_query(error, uri) from None
+
+
 class _ArrowPlace(NamedTuple):
     """A path in a file system of pyarrow."""
 
@@ -131,6 +146,10 @@ class _ArrowPlace(NamedTuple):
         file = self.system.open_input_file(self.path)
         return file, file.size()
 
+    def write(self, content: bytes) -> None:
+        with self.system.open_output_stream(self.path) as file:
+            file.write(content)
+
 
 class _FsspecPlace(NamedTuple):
     """A path in a file system of fsspec."""
@@ -164,6 +183,9 @@ class _FsspecPlace(NamedTuple):
         # The stream of a web server reports that it is seekable, but it is not.
         stream = self.system.open(self.path, "rb", block_size=0)
         return _File(self.system, stream, self.path, seekable=False), None
+
+    def write(self, content: bytes) -> None:
+        self.system.pipe_file(self.path, content)
 
 
 def _gives_ranges(file: Any) -> bool:

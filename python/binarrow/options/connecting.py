@@ -361,6 +361,7 @@ OPTIONS = (
         All writes on the server wait for a moment, once for each chunk. Requires RELOAD.
         """,
         STREAM,
+        Spark(of="server"),
     ),
     Option(
         "chunk_rows",
@@ -372,6 +373,7 @@ OPTIONS = (
         The transaction of a snapshot is open until these rows are read.
         """,
         STREAM,
+        Spark(of="server", default="262144"),
     ),
     Option(
         "max_latency",

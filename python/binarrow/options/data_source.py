@@ -14,6 +14,7 @@ from binarrow.options.option import (
 )
 
 PLACE = Kind("place", "str")
+START = Kind("start", "str")
 TIME = Kind("time", "str")
 PATHS = Kind("paths", "Sequence[str]")
 
@@ -109,14 +110,29 @@ OPTIONS = (
     ),
     Option(
         "starting_offsets",
-        PLACE,
+        START,
         None,
         """
         The place at which a query without a checkpoint starts: ``earliest``, ``latest``,
-        ``file:offset``, a GTID set, a time with its zone (``2026-11-22T06:00:00Z``), or JSON: an
-        offset from the progress of a query, or a ``Position`` without ``ahead`` (its ``base``).
+        ``snapshot``, ``file:offset``, a GTID set, a time with its zone (``2026-11-22T06:00:00Z``),
+        or JSON: an offset from the progress of a query, or a ``Position`` without ``ahead`` (its
+        ``base``).
+
+        With ``snapshot``, a stream first reads the existing rows as inserts, together with the
+        changes; a batch query reads the existing rows alone.
         """,
         spark=Spark(of="server", default="latest; of batches earliest"),
+    ),
+    Option(
+        "snapshot_state_file",
+        TEXT,
+        None,
+        """
+        With ``starting_offsets="snapshot"``, the file in which a stream stores how the rows are
+        divided: a path or URI on storage that every driver of the query sees, beside the
+        checkpoint. It contains values of keys. The query needs it until all rows were read.
+        """,
+        spark=Spark(of="streams"),
     ),
     Option(
         "starting_timestamp",

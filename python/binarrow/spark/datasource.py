@@ -63,7 +63,7 @@ class BinarrowDataSource(DataSource):
                 options.place.target,
                 options.table,
                 reconnect=options.place.reconnect,
-                has_history=options.history is not None,
+                has_history=options.history is not None or options.place.loads,
                 **shaping,
             )
         with options.opened_history() as history:
@@ -81,6 +81,7 @@ class BinarrowDataSource(DataSource):
         options = SourceOptions.parse(self.options, is_schema_given=self._is_schema_given)
         if isinstance(options.place, LiveOptions):
             options.place.check_batch()
+            options.place.check_load(options.read)
             return LiveBatchReader(options, options.place, arrow_schema(schema))
         return FileReader(options, options.place, arrow_schema(schema))
 
@@ -94,6 +95,7 @@ class BinarrowDataSource(DataSource):
                 spark_message("streams read servers: set ⟦host⟧ or ⟦url⟧, or use spark.read")
             )
         options.place.check_stream()
+        options.place.check_load(options.read)
         return LiveStreamReader(options, options.place, arrow_schema(schema))
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from binarrow import ConfigError
 from binarrow.byte_size import parse_byte_size
 from binarrow.options import spark_options
-from binarrow.spark.live.place import parse_timestamp, place_from
+from binarrow.spark.live.place import parse_timestamp, place_from, start_from
 from binarrow.spark.messages import spark_message
 from binarrow.spark.options import hint
 
@@ -116,6 +116,7 @@ OF_KIND: dict[str, Callable[[str], Any]] = {
     "salt": str,
     "seconds": _seconds,
     "sql": str,
+    "start": start_from,
     "text": str,
     "time": parse_timestamp,
 }

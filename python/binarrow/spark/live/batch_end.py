@@ -38,7 +38,7 @@ def end_of_next_batch(log: Log, start: Position, head: Position, limit: Any) -> 
         PositionPurgedError: The server no longer has the file of `start`.
         ServerIdentityError: The log ends before `start`: it was reset.
     """
-    kind, size = _limit(limit)
+    kind, size = limit_of(limit)
     if (start.server, start.file, start.offset) == (head.server, head.file, head.offset):
         return start  # an idle query asks again and again
     if kind == "rows":
@@ -70,7 +70,8 @@ def _cut_at_bytes(files: Sequence[Binlog], start: Position, head: Position, size
     return sum(total <= size for total in accumulate(sizes))
 
 
-def _limit(limit: Any) -> tuple[str, int]:
+def limit_of(limit: Any) -> tuple[str, int]:
+    """Returns the kind of one of Spark's read limits, and its size."""
     # By name: some platforms have copies of Spark's classes.
     match type(limit).__name__:
         case "NoneType" | "ReadAllAvailable":

@@ -1,4 +1,4 @@
-"""The batch reader of a server: reads its log between two places, in ranges."""
+"""The batch reader of a server: reads its log between two places, or the rows of a table."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class LiveBatchReader(DataSourceReader):
-    """Reads one table's changes that are in the log when the query is planned."""
+    """Reads one table's changes that are in the log when the query is planned, or its rows."""
 
     def __init__(self, options: SourceOptions, live: LiveOptions, schema: pa.Schema) -> None:
         self._live = live
@@ -28,8 +28,10 @@ class LiveBatchReader(DataSourceReader):
 
     @naming_options()
     def partitions(self) -> Sequence[InputPartition]:
-        """Returns the ranges: one per file, or at most ``numPartitions``."""
+        """Returns the ranges of the log or of the rows: at most ``numPartitions``."""
         try:
+            if self._live.loads:
+                return self._planner.load.all_partitions()
             stop = self._planner.end(self._live.ending())
             start = self._planner.start(self._live.starting("earliest"))
             return self._planner.partitions(start, stop)
@@ -37,7 +39,7 @@ class LiveBatchReader(DataSourceReader):
             self._planner.close()
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """Reads the rows of a range, in log order."""
+        """Reads the changes of a range in log order, or the rows of a range."""
         return self._reader.read(partition)
 
     def __getstate__(self) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from binarrow import BinlogReader, Position, read_binlog
 from binarrow._native import LiveLog
 from binarrow.server.target import Target
 from binarrow.spark.live.patience import patiently
+from binarrow.spark.live.rows_partition import RowsPartition
 from binarrow.spark.messages import naming_options
 from binarrow.spark.options import TASK_DEFAULTS
 from binarrow.spark.table_batches import decode_table
@@ -105,12 +106,15 @@ class RangeReader:
 
     def read(self, partition: InputPartition | None) -> Iterator[pa.RecordBatch]:
         """Reads the rows of a partition, in log order."""
-        if not isinstance(partition, LivePartition):
-            return  # Spark's partition of an empty batch
         with naming_options():
-            reader = partition.range.read(
-                partition.target, self.heartbeat, self.reconnect, self.read_options
-            )
+            if isinstance(partition, RowsPartition):
+                reader = partition.read(self.reconnect, self.read_options)
+            elif isinstance(partition, LivePartition):
+                reader = partition.range.read(
+                    partition.target, self.heartbeat, self.reconnect, self.read_options
+                )
+            else:
+                return  # Spark's partition of an empty batch
             yield from decode_table(
                 [reader], self.table, self.schema, self.on_schema_change, self.truncates
             )

@@ -1,5 +1,8 @@
 """Offsets of a streaming query: positions as JSON.
 
+While the existing rows are read, an offset also contains the number of chunks that were read, in
+``chunks``. An offset without it is one of the log alone.
+
 Spark stores only the end of a batch, and asks for the start of the first batch again after a crash.
 So the first offset is marked as ``initial``, and the end of the first batch contains its start in
 ``from``: "latest" then means the same position after a restart. If a part of the log was lost and
@@ -14,9 +17,9 @@ from typing import Any
 from binarrow import ConfigError, Position
 
 Offset = dict[str, Any]
-"""A position's stored form, with ``initial``, ``from`` or ``resumed`` if needed."""
+"""A position's stored form, with ``initial``, ``from``, ``resumed`` or ``chunks`` if needed."""
 
-MARKS = ("initial", "from", "resumed")
+MARKS = ("initial", "from", "resumed", "chunks")
 
 SHOWN = 5
 """The maximum number of tables that an error names."""
@@ -55,9 +58,13 @@ def same_for_all(position: Position) -> Position:
     )
 
 
-def initial(position: Position) -> Offset:
-    """Returns the start offset of a query that has no checkpoint yet."""
-    return {**offset_of(position), "initial": True}
+def initial(position: Position, *, loads: bool = False) -> Offset:
+    """Returns the start offset of a query that has no checkpoint yet.
+
+    `loads` is true if the query reads the existing rows.
+    """
+    chunks = {"chunks": 0} if loads else {}
+    return {**offset_of(position), "initial": True, **chunks}
 
 
 def is_initial(offset: Offset) -> bool:
@@ -65,19 +72,41 @@ def is_initial(offset: Offset) -> bool:
     return bool(offset.get("initial"))
 
 
-def end_of_batch(start: Offset, end: Position, resumed: Position | None = None) -> Offset:
+def end_of_batch(
+    start: Offset, end: Position, resumed: Position | None = None, chunks: int | None = None
+) -> Offset:
     """Returns the offset at which a batch from `start` ends; `start` itself if nothing is new.
 
-    `resumed` is the position at which reading continues if `start` is lost.
+    `resumed` is the position at which reading continues if `start` is lost. `chunks` is the number
+    of chunks that were read at the end of the batch; None if all rows were read.
     """
     offset = offset_of(end)
+    if chunks is not None:
+        offset["chunks"] = chunks
     if resumed is not None:
         offset["resumed"] = offset_of(resumed)
     elif not is_initial(start):
-        return start if position_of(start) == end else offset
+        is_same = position_of(start) == end and chunks_of(start) == chunks
+        return start if is_same else offset
     if is_initial(start):
-        offset["from"] = offset_of(position_of(start))
+        offset["from"] = {key: value for key, value in start.items() if key != "initial"}
     return offset
+
+
+def chunks_of(offset: Offset) -> int | None:
+    """Returns the number of chunks that were read; None if all rows were read, or none are."""
+    return offset.get("chunks")
+
+
+def chunks_of_batch(start: Offset, end: Offset) -> tuple[int, int | None] | None:
+    """Returns the chunks of a batch, from Spark's two offsets: the first, and that after the last.
+
+    The second is None if the batch has all chunks that are left. None if it has no chunks.
+    """
+    if is_initial(start) and "from" in end:
+        start = end["from"]
+    first = chunks_of(start)
+    return None if first is None else (first, chunks_of(end))
 
 
 def start_of_batch(start: Offset, end: Offset) -> Position:

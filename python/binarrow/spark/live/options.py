@@ -14,9 +14,12 @@ from binarrow.spark.live.login import (
     DEFAULT_RECONNECT,
     check_no_secret,
 )
-from binarrow.spark.live.place import Place, chosen
+from binarrow.spark.live.place import SNAPSHOT, Place, chosen
 from binarrow.spark.live.read_limit import check_limits
 from binarrow.spark.messages import option, spark_message
+
+DEFAULT_CHUNK_ROWS = 262_144
+"""Rows of a chunk."""
 
 DEFAULT_PARTITIONS = 4
 """Concurrent dumps from a server, while a stream catches up."""
@@ -34,6 +37,10 @@ class LiveOptions:
     max_bytes: int | None
     max_rows: int | None
     fail_on_data_loss: bool
+    state_file: str | None
+    """The file in which a stream stores how the existing rows are divided."""
+    locks: str | None
+    chunk_rows: int
     heartbeat: float
     reconnect: float
 
@@ -66,9 +73,37 @@ class LiveOptions:
             max_bytes=parsed.get("maxBytesPerTrigger"),
             max_rows=parsed.get("maxRowsPerTrigger"),
             fail_on_data_loss=parsed.get("failOnDataLoss", True),
+            state_file=parsed.get("snapshotStateFile"),
+            locks=parsed.get("locks"),
+            chunk_rows=parsed.get("chunkRows", DEFAULT_CHUNK_ROWS),
             heartbeat=parsed.get("heartbeat", DEFAULT_HEARTBEAT),
             reconnect=parsed.get("reconnect", DEFAULT_RECONNECT),
         )
+
+    @property
+    def loads(self) -> bool:
+        """True if a query without a checkpoint reads the existing rows."""
+        return self.given.get("startingOffsets") == SNAPSHOT
+
+    def check_load(self, options: Mapping[str, Any]) -> None:
+        """Checks the options of existing rows. `options` are those of the decoder.
+
+        Raises:
+            ConfigError: One has no meaning without them, or excludes them.
+        """
+        if not self.loads:
+            why = f"it is for {option('start', SNAPSHOT)}"
+            _refuse(self.given, ("locks", "chunkRows", "snapshotStateFile"), why)
+            return
+        if "startingTimestamp" in self.given:
+            raise ConfigError("startingOffsets and startingTimestamp both name a place: set one")
+        if "insert" not in options.get("operations", ("insert",)):
+            raise ConfigError(
+                spark_message(
+                    "⟦operations⟧ without 'insert' leaves out the existing rows, which"
+                    " ⟦start=snapshot⟧ returns as inserts"
+                )
+            )
 
     def check_stream(self) -> None:
         """Checks that all options are valid for a stream.
@@ -86,11 +121,15 @@ class LiveOptions:
             ConfigError: One is for streams.
         """
         _refuse(self.given, _names("streams"), "it is for spark.readStream")
+        if self.loads:
+            why = f"{option('start', SNAPSHOT)} reads the existing rows, and no log: remove it"
+            _refuse(self.given, _names("batches"), why)
 
     def starting(self, default: Place) -> Place:
-        """Returns the place to begin."""
+        """Returns the place in the log to begin."""
         offsets, timestamp = self.given.get("startingOffsets"), self.given.get("startingTimestamp")
-        return chosen("starting", offsets, timestamp, default)
+        place: Place = chosen("starting", offsets, timestamp, default)
+        return place
 
     def ending(self) -> Place:
         """Returns the place where a batch query ends: by default the end of the log."""

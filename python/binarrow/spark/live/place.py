@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Literal
+from typing import Literal, TypeVar
 
 from binarrow import ConfigError, Position
 from binarrow._native import parse_place
@@ -11,6 +11,24 @@ from binarrow.spark.live.offset import same_for_all
 
 Place = Literal["earliest", "latest"] | Position | datetime
 """A place to begin or end: the log's beginning or end, a position or GTID set, a time."""
+
+SNAPSHOT: Literal["snapshot"] = "snapshot"
+"""The start of a query that reads the existing rows first."""
+
+Start = Place | Literal["snapshot"]
+"""A place to begin, or the existing rows."""
+
+
+def start_from(given: Position | str | datetime) -> Start:
+    """Returns the start that the option startingOffsets names.
+
+    Raises:
+        ConfigError: It is neither ``snapshot`` nor a place.
+    """
+    return SNAPSHOT if given == SNAPSHOT else place_from(given)
+
+
+P = TypeVar("P")
 
 
 def place_from(given: Position | str | datetime) -> Place:
@@ -45,10 +63,10 @@ def parse_timestamp(text: str) -> datetime:
 
 def chosen(
     kind: Literal["starting", "ending"],
-    offsets: Place | None,
+    offsets: P | None,
     timestamp: datetime | None,
-    default: Place,
-) -> Place:
+    default: P,
+) -> P | datetime:
     """Returns the place that one of two options names, or the default.
 
     Raises:

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from binarrow import Position, PositionPurgedError, ServerIdentityError
 from binarrow.advice import restated
-from binarrow.spark.live.batch_end import end_of_next_batch
+from binarrow.spark.live.batch_end import end_of_next_batch, limit_of
 from binarrow.spark.live.batch_ranges import ranges
 from binarrow.spark.live.history_follower import HistoryFollower
 from binarrow.spark.live.live_range import LivePartition, LiveRange
+from binarrow.spark.live.load import Load
 from binarrow.spark.live.log_files import file_number, place_of, shift_above
 from binarrow.spark.live.login import with_secret
-from binarrow.spark.live.offset import Offset, end_of_batch, position_of
+from binarrow.spark.live.offset import Offset, chunks_of, end_of_batch, position_of
 from binarrow.spark.live.server_log import ServerLog
 from binarrow.spark.live.table_check import check_columns, check_names
 from binarrow.spark.messages import option, spark_message
@@ -61,6 +62,7 @@ class Planner:
             counted={**counted, "tables": options.tables, "column_names": "positional"},
         )
         self._history = HistoryFollower(options)
+        self.load = Load(options, live, self.log)
         self._is_prepared = False
 
     def start(self, place: Place) -> Position:
@@ -83,6 +85,10 @@ class Planner:
         """
         self._prepare()
         before, resumed = position_of(start), None
+        chunks = chunks_of(start)
+        if chunks is not None:
+            chunks = self._next_chunks(chunks, before, limit)
+            head = self.log.head()  # after the statements that replaced tables
         try:
             self.log.check(before)
             end = end_of_next_batch(self.log, before, head, limit)
@@ -90,7 +96,7 @@ class Planner:
             resumed = self.resumed(before, error)
             end = end_of_next_batch(self.log, resumed, head, limit)
         end = self.log.identified(end, before if resumed is None else resumed)
-        offset = end_of_batch(start, end, resumed)
+        offset = end_of_batch(start, end, resumed, chunks)
         if offset is not start and self._options.schema_change_policy == "follow":
             # After the rows of the batch were written, so that it finds all of their columns.
             self.log.ask(lambda server: check_columns(server, self._options, self._schema))
@@ -121,6 +127,17 @@ class Planner:
             )
             for first, last in parts
         ]
+
+    def _next_chunks(self, chunks: int, start: Position, limit: Any) -> int | None:
+        """Returns the number of chunks after the batch that begins at `start`; None for all."""
+        is_replaced = self.load.has_replaced_tables()
+        if chunks >= self.load.count:
+            return None
+        # Their rows must not be older than the statement that replaced the table, and are read from
+        # the server of the log.
+        if is_replaced or start.server != self.log.server:
+            return chunks
+        return self.load.chunks_after(chunks, limit_of(limit))
 
     def close(self) -> None:
         """Closes the connection and the history."""

@@ -11,6 +11,8 @@ from binarrow import Position
 from binarrow.spark.live.live_range import RangeReader
 from binarrow.spark.live.offset import (
     Offset,
+    chunks_of,
+    chunks_of_batch,
     end_of_batch,
     initial,
     offset_of,
@@ -41,12 +43,17 @@ class LiveStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._reader = RangeReader.of(options, schema, live, is_stream=True)
         self._initial: Offset | None = None
         self._last_head: Position | None = None
+        self._loads_at_once = False
 
     @naming_options()
     def initialOffset(self) -> Offset:  # noqa: N802
         """Returns the start of a query without a checkpoint. Spark asks twice for the same one."""
         if self._initial is None:
-            self._initial = initial(self._planner.start(self._live.starting("latest")))
+            if self._live.loads:
+                self._initial = initial(self._planner.start("latest"), loads=True)
+                self._planner.load.begin()
+            else:
+                self._initial = initial(self._planner.start(self._live.starting("latest")))
         return self._initial
 
     def getDefaultReadLimit(self) -> Any:  # noqa: N802
@@ -67,7 +74,11 @@ class LiveStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             first = self.initialOffset()
             return end_of_batch(first, self._planner.log.head())
         head = self._last_head or self._planner.log.head()
-        return self._planner.next_offset(start, head, limit)
+        end = self._planner.next_offset(start, head, limit)
+        if self._last_head is not None and chunks_of(start) is not None:
+            # The rows are as new as the current end of the log.
+            self._last_head = self._planner.log.head()
+        return end
 
     @naming_options()
     def reportLatestOffset(self) -> Offset:  # noqa: N802
@@ -77,11 +88,22 @@ class LiveStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     @naming_options()
     def partitions(self, start: Offset, end: Offset) -> Sequence[InputPartition]:
         """Returns the ranges between two offsets."""
-        return self._planner.partitions(start_of_batch(start, end), position_of(end))
+        first, stop = start_of_batch(start, end), position_of(end)
+        chunks = chunks_of_batch(start, end)
+        rows = [] if chunks is None else self._planner.load.partitions(*chunks, first)
+        # Spark before 4.2 reads all rows in the first batch.
+        self._loads_at_once = chunks is not None and chunks[0] == 0 and chunks[1] is None
+        return [*rows, *self._planner.partitions(first, stop)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """Reads the rows of a range, in log order."""
+        """Reads the changes of a range in log order, or the rows of a range."""
         return self._reader.read(partition)
+
+    def commit(self, end: Offset) -> None:
+        """Called after each batch, and before Spark 4.2 the only call between the batches."""
+        if self._loads_at_once and chunks_of(end) is None:
+            self._loads_at_once = False
+            self._planner.load.check_unchanged()
 
     def stop(self) -> None:
         """Closes connections. If Spark does not call it, the process ends instead."""
