@@ -12,8 +12,8 @@ r"""Mirrors a table of a live server in Delta, Iceberg or Parquet, as changes ar
         --password-file secret --start earliest
 
 You can stop it at any time and start it again: it continues from the checkpoint. It mirrors changes
-that are committed after its start: for a table with existing rows use `first_load.py`, or
-`--start earliest` if the log contains all of its changes.
+that are committed after its start: for a table with existing rows use `first_load.py`, which is
+this program with `--start snapshot`, or `--start earliest` if the log contains all of its changes.
 """
 
 from __future__ import annotations
@@ -43,7 +43,10 @@ def mirror(
     """
     register(spark)
     changes = spark.readStream.format("binarrow").options(**options).load()
-    writer = changes.writeStream.foreachBatch(apply_changes(to, keys, format=kind))
+    # A change may be of a row that is not loaded yet.
+    missing = "ignore" if options.get("startingOffsets") == "snapshot" else "error"
+    apply = apply_changes(to, keys, format=kind, missing_rows=missing)
+    writer = changes.writeStream.foreachBatch(apply)
     writer = writer.option("checkpointLocation", checkpoint)
     return (writer.trigger(availableNow=True) if once else writer).start()
 

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import archive
-import first_load
 import live_mirror
 import pyarrow as pa
 import pytest
@@ -25,7 +24,6 @@ from support.servers.servers import Server
 from support.workloads.spark_load import GRANT, ORDERS, TABLE, Load, selected
 
 EXAMPLES = Path(archive.__file__).parent
-CONNECTOR = "ivy://com.mysql:mysql-connector-j:9.7.0?transitive=false"
 
 
 @pytest.fixture(scope="module")
@@ -110,23 +108,31 @@ def test_sql(spark: Any, server: Server) -> None:
     spark.catalog.dropTempView("changes")
 
 
-def test_first_load_and_mirror(spark: Any, server: Server, tmp_path: Path) -> None:
-    """The copy is made while the table changes; repeated, deleted and moved rows do no harm."""
-    spark.sql(f"ADD JAR '{CONNECTOR}'")
-    with Load(server, seed=2) as load:
-        load_before = load.transactions
-        live.until(lambda: load.transactions > load_before + 100)
-        given = {"keys": ["id"], "kind": "parquet", "checkpoint": tmp_path / "checkpoint"}
-        given |= {"password": options(server)["password"], "partitions": 3, "once": True}
-        to = tmp_path / "mirror"
-        query = first_load.first_load(spark, options(server), str(to), **given)
+def test_mirrors(spark: Any, server: Server, tmp_path: Path) -> None:
+    """From the existing rows, while the table changes; and from the log alone, which has all changes."""
+    to, checkpoint = tmp_path / "mirror", tmp_path / "checkpoint"
+    loaded = {"startingOffsets": "snapshot", "snapshotStateFile": f"{checkpoint}.rows"}
+    loaded |= {"chunkRows": "100"}
+
+    def first_load() -> None:
+        query = live_mirror.mirror(
+            spark,
+            {**options(server), **loaded},
+            str(to),
+            keys=["id"],
+            kind="parquet",
+            checkpoint=str(checkpoint),
+            once=True,
+        )
         query.awaitTermination()
+
+    with Load(server, seed=2) as load:
+        before = load.transactions
+        live.until(lambda: load.transactions > before + 100)
+        first_load()
         assert mirrored(spark, to)
-    # Again, from where it ended: nothing is copied.
-    query = first_load.first_load(spark, options(server), str(to), **given)
-    query.awaitTermination()
+    first_load()
     assert mirrored(spark, to) == selected(server)
-    # The same from the log alone, which holds all.
     to = tmp_path / "other"
     query = live_mirror.mirror(
         spark,
