@@ -33,15 +33,13 @@ impl<'a, 'py> Given<'a, 'py> {
     where
         T: for<'b> FromPyObject<'b, 'py>,
     {
-        let Some(keywords) = self.0 else { return Ok(default) };
-        let Some(value) = keywords.get_item(name)? else { return Ok(default) };
-        value.extract::<T>().map_err(|error| {
-            let error: PyErr = error.into();
-            let note = format!("while processing '{name}'");
-            // Without the note, the error is still correct.
-            drop(error.value(keywords.py()).call_method1("add_note", (note,)));
-            error
-        })
+        let Some(value) = self.value(name)? else { return Ok(default) };
+        value.extract::<T>().map_err(|error| with_note(value.py(), error.into(), name))
+    }
+
+    /// The value of a keyword, before its conversion.
+    fn value(&self, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
+        self.0.map_or(Ok(None), |keywords| keywords.get_item(name))
     }
 
     /// Returns the value of a keyword that must be one of a few words.
@@ -51,11 +49,10 @@ impl<'a, 'py> Given<'a, 'py> {
         words: &[&'static str],
         default: &'static str,
     ) -> PyResult<&'static str> {
-        let given: Option<String> = match self.has(name)? {
-            true => Some(self.get(name, String::new())?),
-            false => None,
-        };
-        given.map_or(Ok(default), |given| Ok(word(name, &given, words)?))
+        match self.value(name)? {
+            Some(_) => Ok(word(name, &self.get(name, String::new())?, words)?),
+            None => Ok(default),
+        }
     }
 
     /// Returns the value of a keyword that must be one of a few words, or None.
@@ -67,10 +64,14 @@ impl<'a, 'py> Given<'a, 'py> {
         let given: Option<String> = self.get(name, None)?;
         given.map(|given| Ok(word(name, &given, words)?)).transpose()
     }
+}
 
-    fn has(&self, name: &str) -> PyResult<bool> {
-        self.0.map_or(Ok(false), |keywords| keywords.contains(name))
-    }
+/// Adds the name of a keyword to an error about its value.
+fn with_note(py: Python<'_>, error: PyErr, name: &str) -> PyErr {
+    let note = format!("while processing '{name}'");
+    // Without the note, the error is still correct.
+    drop(error.value(py).call_method1("add_note", (note,)));
+    error
 }
 
 /// The end of an error message: the known name that is most like `given`.

@@ -2,7 +2,9 @@
 
 use crate::cancel::CancelToken;
 use crate::error::{Error, ErrorKind};
+use crossbeam_channel::RecvTimeoutError;
 use pyo3::prelude::*;
+use std::convert::Infallible;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -11,6 +13,16 @@ pub(super) fn interruptible<T: Send>(
     py: Python<'_>,
     work: impl FnOnce(&CancelToken) -> Result<T, Error> + Send,
 ) -> PyResult<T> {
+    let (cancel, raised) = interrupted_by_signals();
+    let result = py.detach(|| work(&cancel));
+    match raised.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        Some(interrupt) => Err(interrupt),
+        None => Ok(result?),
+    }
+}
+
+/// A token that Ctrl-C cancels, and the exception that it raised.
+fn interrupted_by_signals() -> (CancelToken, Arc<Mutex<Option<PyErr>>>) {
     let interrupt = Arc::new(Mutex::new(None));
     let seen = Arc::clone(&interrupt);
     let cancel = CancelToken::interrupted_by(move || {
@@ -21,12 +33,7 @@ pub(super) fn interruptible<T: Send>(
         }
         is_interrupted
     });
-    let result = py.detach(|| work(&cancel));
-    let interrupt = interrupt.lock().unwrap_or_else(PoisonError::into_inner).take();
-    match interrupt {
-        Some(interrupt) => Err(interrupt),
-        None => Ok(result?),
-    }
+    (cancel, interrupt)
 }
 
 /// Runs `work` in another thread and waits for it. Ctrl-C ends the wait and cancels the work, whose result is then dropped.
@@ -64,24 +71,35 @@ pub(super) fn waited<T: Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce() -> Result<T, Error> + Send + 'static,
 ) -> PyResult<Result<T, Error>> {
-    let (sender, receiver) = crossbeam_channel::bounded(1);
+    let result = Arc::new(Mutex::new(None));
+    let slot = Arc::clone(&result);
+    let work = move || {
+        let done = work();
+        *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(done);
+    };
+    wait_for(py, Box::new(work))?;
+    let result = result.lock().unwrap_or_else(PoisonError::into_inner).take();
+    // A thread that panicked has no result.
+    result.ok_or_else(|| {
+        Error::new(ErrorKind::Internal, "a defect of binarrow; please report it").into()
+    })
+}
+
+/// Runs `work` in another thread until its end, or returns the exception that ends the wait. Threads and channels are compiled
+/// once, not for each kind of result.
+fn wait_for(py: Python<'_>, work: Box<dyn FnOnce() + Send>) -> PyResult<()> {
+    let (running, ended) = crossbeam_channel::bounded::<Infallible>(0);
     std::thread::Builder::new()
         .name("binarrow-ask".into())
         .spawn(move || {
-            // The wait may have ended.
-            let _ = sender.send(work());
+            let _running = running;
+            work();
         })
         .map_err(|error| Error::io("cannot start a thread", error))?;
-    loop {
-        match py.detach(|| receiver.recv_timeout(SIGNAL_CHECK)) {
-            Ok(result) => return Ok(result),
-            Err(crossbeam_channel::RecvTimeoutError::Timeout) => py.check_signals()?,
-            Err(crossbeam_channel::RecvTimeoutError::Disconnected) => {
-                let message = "a defect of binarrow; please report it";
-                return Err(Error::new(ErrorKind::Internal, message).into());
-            }
-        }
+    while let Err(RecvTimeoutError::Timeout) = py.detach(|| ended.recv_timeout(SIGNAL_CHECK)) {
+        py.check_signals()?;
     }
+    Ok(())
 }
 
 /// Time between two checks for signals.
