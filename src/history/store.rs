@@ -41,7 +41,7 @@ pub trait Store: Send {
     /// At most `limit` entries of a timeline in a range, in order, without checkpoints, which change nothing.
     fn changes(&mut self, source: &str, range: EntryRange, limit: usize) -> Result<Vec<EntryRow>>;
 
-    /// The last entry of a timeline up to and including `until`. With `whole`, of the entries that contain all tables.
+    /// The last entry of a timeline up to and including `until`. With `only_complete`, of the entries that contain all tables.
     fn last_entry(
         &mut self,
         source: &str,
