@@ -50,7 +50,7 @@ pub use live::{
 };
 pub(crate) use log_name::name_logs;
 pub use options::{LogOptions, Start, Stop};
-pub(crate) use payload::{Payload, PayloadEvents};
+pub(crate) use payload::{PayloadEvents, Unpacker};
 pub use replaced_tables::{OnReplaced, ReplacedTables};
 pub use scan::{RangeBounds, RangeEnd, range_end};
 pub use segment::{

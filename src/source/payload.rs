@@ -10,15 +10,30 @@ use crate::binlog::{
 use crate::change::{EventEffect, EventGroup, TransactionEnd, TransactionTracker};
 use crate::error::{Error, Result};
 use crate::limits::MAX_IN_MEMORY;
-use std::io::{BufReader, Cursor, Read};
-use zstd::zstd_safe::DCtx;
+use std::io::{self, BufReader, Cursor, Read};
+use zstd::zstd_safe::{DCtx, InBuffer, OutBuffer, ResetDirective, get_error_name};
+
+/// Decompresses payloads, one after another. All of them use one context and one buffer, whose memory is allocated once.
+#[derive(Default)]
+pub(crate) struct Unpacker {
+    zstd: Option<DCtx<'static>>,
+    buffer: Vec<u8>,
+}
 
 /// A decompressed payload, or the means to decompress it piece by piece.
 pub(crate) enum Payload<'a> {
     /// The complete payload.
     Memory(&'a [u8]),
     /// A stream that is created again for each pass.
-    Stream(TransactionPayload<'a>),
+    Stream(PackedPayload<'a>),
+}
+
+/// A payload that is decompressed event by event.
+pub(crate) struct PackedPayload<'a> {
+    payload: &'a [u8],
+    zstd: &'a mut DCtx<'static>,
+    /// A buffer for an event.
+    event: &'a mut Vec<u8>,
 }
 
 /// The end of the transaction in a payload, and the parts that were rolled back.
@@ -28,27 +43,87 @@ pub(crate) struct PayloadEnd {
     pub(crate) len: u64,
 }
 
-impl<'a> Payload<'a> {
-    /// Decompresses the payload into `buffer` if it fits there.
-    pub(crate) fn unpack(payload: TransactionPayload<'a>, buffer: &'a mut Vec<u8>) -> Result<Self> {
-        if payload.compression == Compression::None {
-            return Ok(Self::Memory(payload.payload));
+impl Unpacker {
+    /// Decompresses the payload into memory if it fits there.
+    pub(crate) fn unpack<'a>(&'a mut self, payload: TransactionPayload<'a>) -> Result<Payload<'a>> {
+        let TransactionPayload { compression, uncompressed_size, payload } = payload;
+        if compression == Compression::None {
+            return Ok(Payload::Memory(payload));
         }
+        let Self { zstd, buffer } = self;
+        let zstd = zstd.get_or_insert_with(DCtx::create);
         buffer.clear();
-        let limit = MAX_IN_MEMORY as u64;
-        if payload.uncompressed_size.is_some_and(|size| size > limit) {
-            return Ok(Self::Stream(payload));
-        }
-        let mut stream = open(&payload)?.take(limit + 1);
-        stream.read_to_end(buffer).map_err(unpacking)?;
-        if buffer.len() as u64 > limit {
-            return Ok(Self::Stream(payload));
-        }
-        Ok(Self::Memory(buffer))
+        let may_fit = uncompressed_size.is_none_or(|size| size <= MAX_IN_MEMORY as u64);
+        Ok(
+            match may_fit && decompress(zstd, payload, buffer, MAX_IN_MEMORY).map_err(unpacking)? {
+                true => Payload::Memory(buffer),
+                false => {
+                    *buffer = Vec::new();
+                    Payload::Stream(PackedPayload { payload, zstd, event: buffer })
+                }
+            },
+        )
     }
 
+    /// Frees the buffer of a large payload.
+    pub(crate) fn shrink(&mut self) {
+        if self.buffer.capacity() > MAX_KEPT_BUFFER {
+            self.buffer = Vec::new();
+        }
+    }
+
+    /// True if the first event of the payload is `XA START`. Decompresses only the first part of the payload.
+    pub(crate) fn is_xa_start(&mut self, payload: &TransactionPayload<'_>) -> Result<bool> {
+        let (mut packed, event) = (payload.payload, &mut self.buffer);
+        let header = match payload.compression {
+            Compression::None => next_event(&mut packed, event)?,
+            Compression::Zstd => {
+                let zstd = self.zstd.get_or_insert_with(DCtx::create);
+                next_event(&mut zstd::Decoder::with_context(packed, zstd), event)?
+            }
+        };
+        if header.is_none_or(|header| header.event_type != EventType::QUERY) {
+            return Ok(false);
+        }
+        let query = Query::decode(event.get(EventHeader::LEN..).unwrap_or_default())?;
+        Ok(matches!(query.kind(), QueryKind::XaStart(_)))
+    }
+}
+
+/// Appends all frames of `packed` to `buffer`; false if they have more than `limit` bytes.
+fn decompress(
+    zstd: &mut DCtx<'static>,
+    packed: &[u8],
+    buffer: &mut Vec<u8>,
+    limit: usize,
+) -> io::Result<bool> {
+    let failed = |code| io::Error::other(get_error_name(code));
+    zstd.reset(ResetDirective::SessionOnly).map_err(failed)?;
+    let mut input = InBuffer::around(packed);
+    let mut is_complete = true;
+    while !is_complete || input.pos() < packed.len() {
+        if buffer.len() == buffer.capacity() {
+            // The size that the event states may be wrong.
+            buffer.reserve(buffer.len().max(packed.len().saturating_mul(USUAL_RATIO)).min(limit));
+        }
+        let (read, written) = (input.pos(), buffer.len());
+        let mut output = OutBuffer::around_pos(buffer, written);
+        let missing = zstd.decompress_stream(&mut output, &mut input).map_err(failed)?;
+        is_complete = missing == 0;
+        let has_moved = input.pos() > read || buffer.len() > written;
+        if !(is_complete || has_moved) {
+            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "incomplete frame"));
+        }
+        if buffer.len() > limit {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+impl<'a> Payload<'a> {
     /// The decompressed events, if they are in memory.
-    pub(crate) fn memory(&self) -> Option<&[u8]> {
+    pub(crate) fn memory(&self) -> Option<&'a [u8]> {
         match self {
             Self::Memory(bytes) => Some(bytes),
             Self::Stream(_) => None,
@@ -57,7 +132,7 @@ impl<'a> Payload<'a> {
 
     /// Calls `each` for each event: with its header, its body, and its offset in the payload.
     pub(crate) fn for_each(
-        &self,
+        &mut self,
         mut each: impl FnMut(&EventHeader, &[u8], u64) -> Result<bool>,
     ) -> Result<()> {
         match self {
@@ -76,11 +151,10 @@ impl<'a> Payload<'a> {
                 }
                 Ok(())
             }
-            Self::Stream(payload) => {
-                let mut stream = open(payload)?;
-                let mut event = Vec::new();
+            Self::Stream(PackedPayload { payload, zstd, event }) => {
+                let mut stream = zstd::Decoder::with_context(*payload, zstd);
                 let mut offset = 0;
-                while let Some(header) = next_event(&mut stream, &mut event)? {
+                while let Some(header) = next_event(&mut stream, event)? {
                     let body = event.get(EventHeader::LEN..).unwrap_or_default();
                     if !each(&header, body, offset)
                         .map_err(|error| within(error, &header, offset))?
@@ -95,7 +169,7 @@ impl<'a> Payload<'a> {
     }
 
     /// Determines how the transaction ends.
-    pub(crate) fn end(&self, format: &FormatDescription) -> Result<PayloadEnd> {
+    pub(crate) fn end(&mut self, format: &FormatDescription) -> Result<PayloadEnd> {
         let mut tracker = TransactionTracker::default();
         let mut end = None;
         self.for_each(|header, body, offset| {
@@ -154,40 +228,6 @@ impl PayloadEvents {
     }
 }
 
-fn open<'a>(payload: &TransactionPayload<'a>) -> Result<Box<dyn Read + 'a>> {
-    Ok(match payload.compression {
-        Compression::None => Box::new(payload.payload),
-        Compression::Zstd => {
-            Box::new(zstd::Decoder::with_buffer(payload.payload).map_err(unpacking)?)
-        }
-    })
-}
-
-/// Reads the first events of payloads. All of them use one decompressor, whose buffers are allocated once.
-#[derive(Default)]
-pub(crate) struct PayloadStarts {
-    zstd: Option<DCtx<'static>>,
-}
-
-impl PayloadStarts {
-    /// True if the first event of the payload is `XA START`. Decompresses only this event.
-    pub(crate) fn is_xa_start(&mut self, payload: &TransactionPayload<'_>) -> Result<bool> {
-        let (mut packed, mut event) = (payload.payload, Vec::new());
-        let header = match payload.compression {
-            Compression::None => next_event(&mut packed, &mut event)?,
-            Compression::Zstd => {
-                let zstd = self.zstd.get_or_insert_with(DCtx::create);
-                next_event(&mut zstd::Decoder::with_context(packed, zstd), &mut event)?
-            }
-        };
-        if header.is_none_or(|header| header.event_type != EventType::QUERY) {
-            return Ok(false);
-        }
-        let query = Query::decode(event.get(EventHeader::LEN..).unwrap_or_default())?;
-        Ok(matches!(query.kind(), QueryKind::XaStart(_)))
-    }
-}
-
 /// Reads a complete event; `None` at the end.
 fn next_event(stream: &mut dyn Read, event: &mut Vec<u8>) -> Result<Option<EventHeader>> {
     event.clear();
@@ -215,3 +255,9 @@ fn cut() -> Error {
 fn within(error: Error, header: &EventHeader, offset: u64) -> Error {
     error.context(format_args!("{} at {offset} of the payload", header.event_type.name()))
 }
+
+/// A larger buffer is freed.
+const MAX_KEPT_BUFFER: usize = 16 << 20;
+
+/// Payloads are usually compressed to at least this part of their size.
+const USUAL_RATIO: usize = 4;

@@ -10,7 +10,7 @@ use crate::binlog::{
 use crate::change::{Transaction, TransactionEnd};
 use crate::error::{Error, Result};
 use crate::reader::options::DecodeOptions;
-use crate::source::Payload;
+use crate::source::Unpacker;
 use std::sync::Arc;
 
 /// Decodes the events of spans.
@@ -20,8 +20,8 @@ pub(super) struct EventDecoder {
     fragments: Fragments,
     /// The number of rows events of the transaction so far.
     rows_events: u32,
-    /// A buffer for compressed transactions.
-    unpacked: Vec<u8>,
+    /// Decompresses transactions.
+    unpacker: Unpacker,
 }
 
 impl EventDecoder {
@@ -31,7 +31,7 @@ impl EventDecoder {
             options,
             fragments: Fragments::default(),
             rows_events: 0,
-            unpacked: Vec::new(),
+            unpacker: Unpacker::default(),
         }
     }
 
@@ -140,8 +140,8 @@ impl EventDecoder {
         emit: &mut Emit<'_>,
     ) -> Result<bool> {
         let format = &context.file.format;
-        let mut buffer = std::mem::take(&mut self.unpacked);
-        let payload = Payload::unpack(TransactionPayload::decode(body)?, &mut buffer)?;
+        let mut unpacker = std::mem::take(&mut self.unpacker);
+        let mut payload = unpacker.unpack(TransactionPayload::decode(body)?)?;
         let end = payload.end(format)?;
         let kept: Vec<(u64, u64, u32)> = match (&end.outcome, &end.group) {
             _ if self.options.emit_uncommitted => vec![(0, end.len, 0)],
@@ -187,12 +187,8 @@ impl EventDecoder {
         });
         self.rows.end_payload(context, result.is_err())?;
         result?;
-        if buffer.capacity() <= MAX_KEPT_BUFFER {
-            self.unpacked = buffer;
-        }
+        unpacker.shrink();
+        self.unpacker = unpacker;
         Ok(continues)
     }
 }
-
-/// The buffer for compressed transactions is freed if it is larger.
-const MAX_KEPT_BUFFER: usize = 16 << 20;

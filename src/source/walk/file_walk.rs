@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::position::{GtidState, Xid};
 use crate::source::classify::{Classified, Skips, classify};
 use crate::source::event_source::{Event, NextEvent};
-use crate::source::payload::{Payload, PayloadStarts};
+use crate::source::payload::{Payload, Unpacker};
 
 /// The checks and the decoding of each event.
 #[derive(Debug)]
@@ -40,7 +40,7 @@ pub(crate) struct FileWalk {
     pending: Option<(Event, TransactionEvent)>,
     /// True until the first event after a start that a caller named.
     is_resumed: bool,
-    payload_starts: PayloadStarts,
+    unpacker: Unpacker,
 }
 
 /// The role of an event in its transaction.
@@ -92,7 +92,7 @@ impl FileWalk {
             end: None,
             pending: None,
             is_resumed,
-            payload_starts: PayloadStarts::default(),
+            unpacker: Unpacker::default(),
         }
     }
 
@@ -208,10 +208,14 @@ impl FileWalk {
         if header.event_type == EventType::TRANSACTION_PAYLOAD {
             let body = self.events.body(event)?;
             let payload = TransactionPayload::decode(body)?;
-            let end = match rules.unpacks_payloads || self.payload_starts.is_xa_start(&payload)? {
-                true => CompressedEnd::read(payload, &self.events.context().format)?,
+            let end = match rules.unpacks_payloads || self.unpacker.is_xa_start(&payload)? {
+                true => {
+                    let payload = self.unpacker.unpack(payload)?;
+                    CompressedEnd::read(payload, &self.events.context().format)?
+                }
                 false => CompressedEnd::COMMITTED,
             };
+            self.unpacker.shrink();
             self.tracker.set_xa(end.xid);
             (outcome, dropped_rows_events) = (end.outcome, end.dropped_rows_events);
         }
@@ -300,10 +304,9 @@ impl CompressedEnd {
     const COMMITTED: Self =
         Self { outcome: TransactionEnd::Committed, xid: None, dropped_rows_events: 0 };
 
-    /// Unpacks a transaction to determine how it ends.
-    fn read(payload: TransactionPayload<'_>, format: &FormatDescription) -> Result<Self> {
-        let mut buffer = Vec::new();
-        let end = Payload::unpack(payload, &mut buffer)?.end(format)?;
+    /// Reads a transaction to determine how it ends.
+    fn read(mut payload: Payload<'_>, format: &FormatDescription) -> Result<Self> {
+        let end = payload.end(format)?;
         let rows_events = end.group.as_ref().map_or(0, |group| u64::from(group.rows_events));
         let is_dropped = matches!(end.outcome, TransactionEnd::RolledBack);
         Ok(Self {
