@@ -12,8 +12,14 @@ pub(super) struct Interval {
     pub(super) end: u64,
 }
 
-/// Adds an interval. Usually it is the last one.
+/// Adds an interval. Usually it continues the last one.
 pub(super) fn insert(intervals: &mut Vec<Interval>, mut new: Interval) {
+    if let Some(last) = intervals.last_mut()
+        && last.end == new.start
+    {
+        last.end = new.end;
+        return;
+    }
     let from = intervals.partition_point(|interval| interval.end < new.start);
     let to = intervals.partition_point(|interval| interval.start <= new.end);
     if let Some(joined) = intervals.get(from..to)
