@@ -11,13 +11,14 @@ use std::sync::Arc;
 pub(crate) struct Window {
     name: Arc<str>,
     bytes: Vec<u8>,
-    /// The number of bytes of the file in `bytes`. The bytes after them are free space from an
-    /// earlier use.
-    filled: usize,
-    /// Offset in the file of the first byte.
-    start: u64,
+    /// Index in `bytes` of the first byte that is kept.
+    begin: usize,
     /// Index in `bytes` of the next event.
     next: usize,
+    /// Index in `bytes` after the last byte of the file. The bytes after it are free space from an earlier use.
+    filled: usize,
+    /// Offset in the file of the first byte that is kept.
+    start: u64,
     chunk: usize,
     /// Buffers for reuse.
     spare: Vec<Vec<u8>>,
@@ -29,17 +30,19 @@ impl Window {
         Self {
             name,
             bytes: Vec::new(),
+            begin: 0,
+            next: 0,
             filled: 0,
             start: offset,
-            next: 0,
             chunk,
             spare: Vec::new(),
         }
     }
 
     /// Offset of the next event.
+    #[inline]
     pub(crate) fn offset(&self) -> u64 {
-        self.start + self.next as u64
+        self.start + self.kept() as u64
     }
 
     /// Offset of the first byte that is kept.
@@ -48,13 +51,14 @@ impl Window {
     }
 
     /// Number of bytes that are kept, up to the next event.
+    #[inline]
     pub(crate) fn kept(&self) -> usize {
-        self.next
+        self.next - self.begin
     }
 
-    /// All bytes in the buffer.
+    /// The bytes that are kept, and those that were read ahead.
     pub(crate) fn bytes(&self) -> &[u8] {
-        self.bytes.get(..self.filled).unwrap_or_default()
+        self.bytes.get(self.begin..self.filled).unwrap_or_default()
     }
 
     /// The bytes of the next event, of which there are `len`.
@@ -107,6 +111,7 @@ impl Window {
         if let Some(event) = self.buffered() {
             return Ok(NextEvent::Event(event));
         }
+        self.move_to_front();
         self.bytes.truncate(self.filled);
         let offset = self.offset();
         let next = receive(offset, &mut self.bytes).map_err(|error| error.in_file(&self.name))?;
@@ -128,53 +133,88 @@ impl Window {
 
     /// The bytes up to the next event, which are no longer kept here.
     pub(crate) fn take_kept(&mut self) -> Vec<u8> {
-        self.take_until(self.next)
+        self.take_until(self.kept())
     }
 
     /// Takes a buffer back that [`Self::take_until`] returned: new memory costs more.
     pub(crate) fn recycle(&mut self, buffer: Vec<u8>) {
-        if self.spare.len() < MAX_SPARE && buffer.len() <= MAX_SPARE_BYTES {
+        let is_of_use = (1..=MAX_SPARE_BYTES).contains(&buffer.capacity());
+        if self.spare.len() < MAX_SPARE && is_of_use {
             self.spare.push(buffer);
         }
     }
 
-    /// The first `end` bytes, which are no longer kept here; `end` is not beyond the next event.
-    pub(crate) fn take_until(&mut self, end: usize) -> Vec<u8> {
-        let tail = self.bytes.get(end..self.filled).unwrap_or_default();
-        let mut rest = self.spare.pop().unwrap_or_default();
-        // The bytes of a used buffer after the tail are free space: no new memory is needed.
-        if rest.len() < tail.len() {
-            rest.clear();
-            rest.extend_from_slice(tail);
-        } else if let Some(room) = rest.get_mut(..tail.len()) {
-            room.copy_from_slice(tail);
+    /// The first `len` bytes that are kept, which are then no longer kept here; they are not beyond the next event.
+    pub(crate) fn take_until(&mut self, len: usize) -> Vec<u8> {
+        if len == 0 {
+            return Vec::new();
         }
-        self.filled = tail.len();
-        let mut taken = std::mem::replace(&mut self.bytes, rest);
-        taken.truncate(end);
-        self.start += end as u64;
-        self.next -= end;
+        let end = self.begin + len;
+        let mut other = self.spare.pop().unwrap_or_default();
+        let taken = if len < self.filled - end {
+            // The larger part stays in its place.
+            other.clear();
+            other.extend_from_slice(self.bytes.get(self.begin..end).unwrap_or_default());
+            self.begin = end;
+            other
+        } else {
+            let rest = self.bytes.get(end..self.filled).unwrap_or_default();
+            let (next, filled) = (self.next - end, rest.len());
+            // The bytes of a used buffer after the rest are free space: no new memory is needed.
+            match other.get_mut(..filled) {
+                Some(room) => room.copy_from_slice(rest),
+                None => {
+                    other.clear();
+                    other.extend_from_slice(rest);
+                }
+            }
+            let mut taken = std::mem::replace(&mut self.bytes, other);
+            taken.truncate(end);
+            taken.drain(..self.begin);
+            (self.begin, self.next, self.filled) = (0, next, filled);
+            taken
+        };
+        self.start += len as u64;
         taken
+    }
+
+    /// Drops the bytes before the next event.
+    pub(crate) fn release(&mut self) {
+        self.start = self.offset();
+        self.begin = self.next;
+        let unread = self.unread();
+        if self.bytes.capacity() > MAX_SPARE_BYTES && unread.len() <= self.chunk {
+            self.bytes = unread.to_vec();
+            (self.begin, self.next, self.filled) = (0, 0, self.bytes.len());
+        }
     }
 
     /// Drops all bytes that are kept and continues at `offset`.
     pub(crate) fn jump(&mut self, offset: u64) {
         let within = offset.checked_sub(self.start).and_then(|skip| usize::try_from(skip).ok());
-        match within.filter(|skip| *skip <= self.filled) {
-            Some(skip) => {
-                self.next = skip;
-                self.take_kept();
-            }
+        match within.filter(|skip| *skip <= self.bytes().len()) {
+            Some(skip) => self.next = self.begin + skip,
             None => {
-                self.filled = 0;
+                (self.begin, self.next, self.filled) = (0, 0, 0);
                 self.start = offset;
-                self.next = 0;
             }
+        }
+        self.release();
+    }
+
+    /// Moves the bytes to the start of the buffer.
+    fn move_to_front(&mut self) {
+        if self.begin > 0 {
+            self.bytes.copy_within(self.begin..self.filled, 0);
+            self.next -= self.begin;
+            self.filled -= self.begin;
+            self.begin = 0;
         }
     }
 
     /// Reads until `len` bytes are available from the next event on, or the input ends; returns the number of available bytes.
     fn fill(&mut self, input: &mut dyn Input, len: usize) -> Result<usize> {
+        self.move_to_front();
         let wanted = self.next + len;
         while self.filled < wanted {
             let missing = (wanted - self.filled).min(MAX_READ).max(self.chunk);
@@ -202,7 +242,7 @@ impl Window {
             *to = *from;
         }
         self.next = have;
-        self.take_kept();
+        self.release();
         Ok(magic)
     }
 }
@@ -217,3 +257,59 @@ const MAX_SPARE: usize = 2;
 
 /// A larger buffer, that of a large event, is freed.
 pub(crate) const MAX_SPARE_BYTES: usize = 32 << 20;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::source::input::BytesInput;
+    use proptest::prelude::*;
+
+    /// Events without a body, each with a number.
+    const COUNT: u32 = 200;
+
+    fn events() -> Vec<u8> {
+        let event = |number: u32| {
+            let size = EventHeader::LEN as u32 + number % 7;
+            let header = [&number.to_le_bytes()[..], &[2], &[0; 4], &size.to_le_bytes(), &[0; 6]];
+            let mut event = header.concat();
+            event.resize(size as usize, 1);
+            event
+        };
+        (0..COUNT).flat_map(event).collect()
+    }
+
+    proptest! {
+        /// The bytes that are taken are those of the file, in any order of calls.
+        #[test]
+        fn bytes_of_the_file(steps in prop::collection::vec((0u8..6, 0usize..40), 0..200), chunk in 1usize..400) {
+            let file = events();
+            let mut input = BytesInput(file.as_slice());
+            let mut window = Window::new("f".into(), 0, chunk);
+            let mut starts = vec![0];
+            for (step, number) in steps {
+                match step {
+                    0..=2 => {
+                        for _ in 0..number {
+                            let NextEvent::Event(event) = window.read(&mut input).unwrap() else { break };
+                            let bytes = &file[event.offset as usize..][..event.len];
+                            prop_assert_eq!(window.event(event.len), bytes);
+                            starts.push(event.end());
+                            window.advance(event.len);
+                        }
+                    }
+                    3 => {
+                        let (start, len) = (window.start() as usize, window.kept() * number / 40);
+                        let taken = window.take_until(len);
+                        prop_assert_eq!(&taken, &file[start..start + len]);
+                        window.recycle(taken);
+                    }
+                    4 => window.release(),
+                    _ => window.jump(starts[number * (starts.len() - 1) / 39]),
+                }
+                let (start, held) = (window.start() as usize, window.bytes().len());
+                prop_assert_eq!(window.bytes(), &file[start..start + held]);
+                prop_assert_eq!(window.start() + window.kept() as u64, window.offset());
+            }
+        }
+    }
+}

@@ -125,7 +125,7 @@ impl FileEvents {
 
     /// Drops the bytes before the next event.
     pub(crate) fn release(&mut self) {
-        self.window.take_kept();
+        self.window.release();
         self.release_spool();
     }
 

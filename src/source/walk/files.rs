@@ -141,7 +141,7 @@ impl Walk {
                 !resumes || self.progress.position.offset <= FIRST_EVENT_AT;
             self.temporary.start_again(format.server_id, is_read_from_its_start);
         }
-        events.take_kept();
+        events.release();
         self.complete_from = FIRST_EVENT_AT;
         let (mut is_closed, mut is_resumed, mut from) = (false, false, 0);
         if resumes && self.progress.position.offset > FIRST_EVENT_AT {
