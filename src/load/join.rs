@@ -21,7 +21,7 @@ use crate::error::Result;
 use crate::net::Server;
 use crate::position::Position;
 use crate::reader::{Output, Part, Parts, ReadOptions, Reader, Stats, adapt};
-use crate::source::{LiveOptions, LogOptions};
+use crate::source::{LiveOptions, LogOptions, SpentSegment};
 use crossbeam_channel::{Receiver, bounded};
 use std::sync::Arc;
 
@@ -119,10 +119,10 @@ impl<S: LoadSource> Parts for Join<S> {
         }
     }
 
-    fn recycle(&mut self, buffer: Vec<u8>) {
+    fn recycle(&mut self, spent: SpentSegment) {
         match &mut self.next {
             Next::LogBefore(log, _) | Next::LogUntilConsistent(log) | Next::Log(log) => {
-                log.recycle(buffer);
+                log.recycle(spent);
             }
             Next::Chunk | Next::AfterChunk(_) | Next::End => {}
         }

@@ -3,7 +3,7 @@
 use super::segment_decoder::Output;
 use crate::cancel::CancelToken;
 use crate::error::Result;
-use crate::source::{Segment, Segments};
+use crate::source::{Segment, Segments, SpentSegment};
 use crossbeam_channel::Receiver;
 
 /// A part of the input.
@@ -23,8 +23,8 @@ pub trait Parts: Send {
     /// The input cannot be read.
     fn next_part(&mut self) -> Result<Option<Part>>;
 
-    /// Takes the bytes of a decoded segment back, to be used again.
-    fn recycle(&mut self, buffer: Vec<u8>);
+    /// Takes the memory of a decoded segment back, to be used again.
+    fn recycle(&mut self, spent: SpentSegment);
 
     /// Sets the token that cancels the reading of inputs.
     fn cancel_with(&mut self, cancel: &CancelToken);
@@ -35,8 +35,8 @@ impl Parts for Segments {
         Ok(self.next_segment()?.map(|segment| Part::Segment(Box::new(segment))))
     }
 
-    fn recycle(&mut self, buffer: Vec<u8>) {
-        Self::recycle(self, buffer);
+    fn recycle(&mut self, spent: SpentSegment) {
+        Self::recycle(self, spent);
     }
 
     fn cancel_with(&mut self, cancel: &CancelToken) {

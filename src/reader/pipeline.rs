@@ -7,7 +7,7 @@ use super::segment_decoder::{Output, SegmentDecoder};
 use crate::cancel::CancelToken;
 use crate::error::{Error, ErrorKind, Result};
 use crate::position::Position;
-use crate::source::{MAX_SPARE_BYTES, Segment};
+use crate::source::{Segment, SpentSegment};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Select, Sender, bounded};
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -62,7 +62,7 @@ impl Pipeline {
         let decode = Arc::new(decode);
         let (segments_in, segments) = bounded(threads * SEGMENTS_AHEAD);
         // The buffers of decoded segments are reused.
-        let (spent_in, spent) = bounded::<Vec<u8>>(threads * SEGMENTS_AHEAD);
+        let (spent_in, spent) = bounded::<SpentSegment>(threads * SEGMENTS_AHEAD);
         if threads == 1 {
             let cancel = cancel.clone();
             handles.push(spawn("binarrow-decode", move || {
@@ -180,7 +180,7 @@ impl Waiter {
 fn cut<P: Parts>(
     open: impl FnOnce() -> Result<(P, Option<Arc<Position>>)>,
     segments: &Sender<Receiver<Message>>,
-    spent: &Receiver<Vec<u8>>,
+    spent: &Receiver<SpentSegment>,
     cancel: &CancelToken,
     mut pass: impl FnMut(Segment, &Sender<Message>) -> bool,
 ) {
@@ -224,14 +224,14 @@ fn run(
     decoder: &mut SegmentDecoder,
     segment: Segment,
     output: &Sender<Message>,
-    spent: &Sender<Vec<u8>>,
+    spent: &Sender<SpentSegment>,
     cancel: &CancelToken,
 ) {
     if cancel.is_cancelled() {
         return;
     }
     let result = guarded(|| decoder.decode(segment, &mut |item| output.send(Ok(item)).is_ok()));
-    if let Some(buffer) = decoder.take_spent().filter(|buffer| buffer.len() <= MAX_SPARE_BYTES) {
+    if let Some(buffer) = decoder.take_spent() {
         // If there are enough buffers, or if the cutting has ended, the buffer is dropped.
         drop(spent.try_send(buffer));
     }

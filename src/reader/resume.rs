@@ -151,16 +151,13 @@ impl Progress {
     /// The transactions that start in a part of the file; `None` if one of them has no GTID.
     fn gtids_between(&self, from: u64, to: u64) -> Option<GtidState> {
         let mut state = GtidState::Mysql(GtidSet::default());
-        let gtids = self.gtids.as_ref()?;
-        let within = gtids.iter().filter(|(start, _)| (from..to).contains(start));
-        within.map(|(_, gtid)| gtid.as_ref()).try_for_each(|gtid| add(&mut state, gtid?).ok())?;
+        let mut gtids = self.gtids.as_ref()?.between(from, to);
+        gtids.try_for_each(|gtid| add(&mut state, &gtid?).ok())?;
         Some(state)
     }
 
     fn gtid_at(&self, offset: u64) -> Option<GtidState> {
-        let gtids = self.gtids.as_ref()?;
-        let (_, gtid) = gtids.iter().find(|(start, _)| *start == offset)?;
-        gtid.as_ref().map(only)
+        self.gtids.as_ref()?.at(offset).as_ref().map(only)
     }
 }
 

@@ -18,6 +18,7 @@ mod feed;
 mod file_head;
 mod file_list;
 mod follower;
+mod gtid_places;
 mod input;
 mod listing;
 mod live;
@@ -42,6 +43,7 @@ pub(crate) use delivered::{add, only};
 pub use event_source::{Event, EventSource, LiveEvents, NextEvent};
 pub use feed::{FedFile, FileFeed, ResumePoint};
 pub use file_list::{InputFile, InputSource, StoredFile};
+pub use gtid_places::GtidPlaces;
 pub use input::{BytesInput, FileInput, ForwardInput, Input, SpooledInput};
 pub use listing::{Listed, Listing, expand, keep_logs};
 pub(crate) use live::Connecting;
@@ -54,12 +56,11 @@ pub(crate) use payload::{PayloadEvents, Unpacker};
 pub use replaced_tables::{OnReplaced, ReplacedTables};
 pub use scan::{RangeBounds, RangeEnd, range_end};
 pub use segment::{
-    CarriedMap, CarriedStatement, FileContext, GtidPlaces, LargeTransaction, LogItem, PlacedItem,
-    RowsSeen, Segment, Span, SpanDetails,
+    CarriedMap, CarriedStatement, FileContext, LargeTransaction, LogItem, PlacedItem, RowsSeen,
+    Segment, Span, SpanDetails, SpentSegment,
 };
 pub(crate) use segment::{commit_version, start_of};
 pub use segments::Segments;
 pub use split::{FileOf, OpenXa, PreparedPart, Split, add_history, link_splits, scan_splits};
 pub use table_history::TableHistory;
 pub(crate) use walk::{FileEnd, FileEvents};
-pub(crate) use window::MAX_SPARE_BYTES;

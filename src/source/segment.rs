@@ -1,6 +1,8 @@
 //! A segment: the bytes of complete events, and the context to decode them alone.
 
 use super::delivered::{Delivered, Turn};
+use super::gtid_places::GtidPlaces;
+use super::window::MAX_SPARE_BYTES;
 use crate::binlog::{FormatDescription, RowsKind};
 use crate::change::{Item, LoggedGtid, Transaction};
 use crate::charset::Charset;
@@ -78,8 +80,8 @@ pub struct Span {
     pub bytes: Range<usize>,
     /// The offset of its first event in the file.
     pub offset: u64,
-    /// The file.
-    pub file: Arc<FileContext>,
+    /// The index of its file in the segment's files.
+    pub file: usize,
     /// Microseconds since 1970 UTC of its transaction's commit.
     pub commit_timestamp: i64,
     /// `_commit_version` of its rows.
@@ -132,10 +134,6 @@ pub(crate) const fn commit_version(file_number: u64, offset: u64) -> i64 {
 
 /// `_commit_version` consists of the file's number and the 40 bits of the offset.
 pub(super) const FILE_NUMBER_SHIFT: u32 = 40;
-
-/// The transactions of a segment: the offset of the first event of each, and its GTID if it has
-/// one.
-pub type GtidPlaces = Vec<(u64, Option<LoggedGtid>)>;
 
 /// An item that is not a row, and its place.
 #[derive(Debug, Clone)]
@@ -200,6 +198,15 @@ impl LargeTransaction {
     }
 }
 
+/// The memory of a decoded segment, to be used again: new memory costs more.
+#[derive(Debug, Default)]
+pub struct SpentSegment {
+    /// The buffer of its bytes.
+    pub bytes: Vec<u8>,
+    /// The list of its spans, which is empty.
+    pub spans: Vec<Span>,
+}
+
 /// Bytes of complete events, and everything that is needed to decode them without other segments.
 #[derive(Debug)]
 pub struct Segment {
@@ -207,6 +214,8 @@ pub struct Segment {
     pub bytes: Vec<u8>,
     /// The runs of them to decode, in order.
     pub spans: Vec<Span>,
+    /// The files of the spans: usually one. A relay log changes its format in its middle.
+    pub files: Vec<Arc<FileContext>>,
     /// The items between them, in order.
     pub items: Vec<PlacedItem>,
     /// If a history is given: the structures of tables, each with the number of spans before the
@@ -230,4 +239,13 @@ pub struct Segment {
     pub gtids: Option<Arc<GtidPlaces>>,
     /// Set for a piece of a transaction of which a resumed read leaves out a part.
     pub turn: Option<Turn>,
+}
+
+impl Segment {
+    /// The memory of a segment that is no longer needed; that of a large event is freed.
+    pub fn spent(mut self) -> SpentSegment {
+        self.spans.clear();
+        let is_kept = self.bytes.capacity() <= MAX_SPARE_BYTES;
+        SpentSegment { bytes: if is_kept { self.bytes } else { Vec::new() }, spans: self.spans }
+    }
 }

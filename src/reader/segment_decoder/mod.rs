@@ -26,7 +26,9 @@ pub use output::Output;
 use super::options::DecodeOptions;
 use crate::error::{Error, ErrorKind, Result};
 use crate::position::Position;
-use crate::source::{LargeTransaction, LogItem, PlacedItem, Segment, Span};
+use crate::source::{
+    FileContext, LargeTransaction, LogItem, PlacedItem, Segment, Span, SpentSegment,
+};
 use events::EventDecoder;
 use output::Emit;
 use span_context::SpanContext;
@@ -35,7 +37,7 @@ use std::sync::Arc;
 /// Decodes segments. The state that it keeps between them affects only the speed.
 pub struct SegmentDecoder {
     events: EventDecoder,
-    spent: Option<Vec<u8>>,
+    spent: Option<SpentSegment>,
 }
 
 impl SegmentDecoder {
@@ -64,18 +66,19 @@ impl SegmentDecoder {
         };
         let is_done = matches!((&result, &flushed), (Ok(_), Ok(true)));
         let open = if is_done { rows.open_changes(&segment) } else { None };
-        self.spent = Some(std::mem::take(&mut segment.bytes));
+        let stats = Box::new(std::mem::take(&mut rows.stats));
+        let warnings = std::mem::take(&mut segment.warnings);
+        let position = Arc::clone(&segment.end);
+        self.spent = Some(segment.spent());
         if !flushed? {
             return Ok(false);
         }
         result?;
-        let stats = Box::new(std::mem::take(&mut rows.stats));
-        let warnings = std::mem::take(&mut segment.warnings);
-        Ok(emit(Output::End { position: segment.end, open, stats, warnings }))
+        Ok(emit(Output::End { position, open, stats, warnings }))
     }
 
-    /// Returns the buffer of the last segment, for reuse.
-    pub fn take_spent(&mut self) -> Option<Vec<u8>> {
+    /// Returns the memory of the last segment, for reuse.
+    pub fn take_spent(&mut self) -> Option<SpentSegment> {
         self.spent.take()
     }
 
@@ -100,13 +103,12 @@ impl SegmentDecoder {
                     return Ok(false);
                 }
             }
-            let bytes = segment
-                .bytes
-                .get(span.bytes.clone())
+            let found = segment.bytes.get(span.bytes.clone()).zip(segment.files.get(span.file));
+            let (bytes, file) = found
                 .ok_or_else(|| Error::new(ErrorKind::Internal, "a span beyond its segment"))?;
             let context = SpanContext {
                 span,
-                file: &span.file,
+                file,
                 start,
                 transaction: span.more.as_ref().map(|more| more.transaction),
                 buffer: Some(segment.bytes.as_slice()),
@@ -115,11 +117,11 @@ impl SegmentDecoder {
             let continues = self
                 .events
                 .decode_span(&context, bytes, emit)
-                .map_err(|error| error.in_file(&span.file.label))?;
+                .map_err(|error| error.in_file(&file.label))?;
             let stats = &mut self.events.rows.stats;
             if stats.rows_events > rows_events {
                 stats.count_transaction(span.commit_version);
-                note_large(span, &mut stats.largest);
+                note_large(span, file, &mut stats.largest);
             }
             if !continues {
                 return Ok(false);
@@ -150,7 +152,7 @@ impl SegmentDecoder {
 }
 
 /// Adds a span's transaction to the largest ones, if it is one of them.
-fn note_large(span: &Span, largest: &mut Vec<LargeTransaction>) {
+fn note_large(span: &Span, file: &FileContext, largest: &mut Vec<LargeTransaction>) {
     let bytes = span.extent.end - span.extent.start;
     if largest.len() == LargeTransaction::KEPT
         && largest.last().is_some_and(|least| least.bytes >= bytes)
@@ -159,7 +161,7 @@ fn note_large(span: &Span, largest: &mut Vec<LargeTransaction>) {
     }
     LargeTransaction {
         bytes,
-        file: Arc::clone(&span.file.name),
+        file: Arc::clone(&file.name),
         offset: span.extent.start,
         commit_timestamp: span.commit_timestamp,
     }

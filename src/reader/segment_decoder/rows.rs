@@ -72,7 +72,9 @@ impl RowsDecoder {
     pub(super) fn begin_span(&mut self, context: &SpanContext<'_>) -> Result<()> {
         let (span, format) = (context.span, &context.file.format);
         if self.batches.begin_span(span.commit_version, span.ends_transaction) {
-            self.file = Some(Arc::clone(&span.file));
+            if !self.file.as_ref().is_some_and(|file| Arc::ptr_eq(file, context.file)) {
+                self.file = Some(Arc::clone(context.file));
+            }
             self.passed.clear();
             self.maps.begin_file(format);
         }
@@ -378,8 +380,9 @@ impl RowsDecoder {
         if !self.batches.is_open() {
             return None;
         }
-        let Some(span) = segment.spans.last() else { return Some(Vec::new()) };
-        let (passed, mut counting) = self.counting(&span.file.format, &segment.bytes);
+        let file = segment.spans.last().and_then(|span| segment.files.get(span.file));
+        let Some(file) = file else { return Some(Vec::new()) };
+        let (passed, mut counting) = self.counting(&file.format, &segment.bytes);
         let mut all = passed.count_all(&mut counting);
         for (table, changes) in self.batches.given() {
             *all.entry(table).or_insert(0) += changes;

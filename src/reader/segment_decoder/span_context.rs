@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// The properties that all events of a span share.
 pub(super) struct SpanContext<'s> {
     pub(super) span: &'s Span,
-    pub(super) file: &'s FileContext,
+    pub(super) file: &'s Arc<FileContext>,
     /// The position at which to resume before the rows.
     pub(super) start: &'s Arc<Position>,
     /// The properties of its transaction, if requested; for a compressed one, including those that only its contents show.

@@ -2,8 +2,9 @@
 
 use crate::change::LoggedGtid;
 use crate::position::Position;
+use crate::source::gtid_places::GtidPlaces;
 use crate::source::markers::{self, MarkerAt};
-use crate::source::segment::{GtidPlaces, Segment, Span};
+use crate::source::segment::{FileContext, Segment, Span};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -15,6 +16,10 @@ pub(super) type Clock = Box<dyn Fn() -> Instant + Send>;
 pub(super) struct Draft {
     /// Its spans; their `bytes` count from the start of the file.
     pub(super) spans: Vec<Span>,
+    /// The files of its spans.
+    files: Vec<Arc<FileContext>>,
+    /// A list of spans for reuse.
+    spare: Vec<Span>,
     /// Its markers.
     pub(super) markers: Vec<MarkerAt>,
     /// Its transactions.
@@ -59,8 +64,8 @@ impl Draft {
     }
 
     /// Adds a transaction.
-    pub(super) fn add_transaction(&mut self, start: u64, gtid: Option<LoggedGtid>) {
-        self.gtids.push((start, gtid));
+    pub(super) fn add_transaction(&mut self, start: u64, gtid: Option<&LoggedGtid>) {
+        self.gtids.push(start, gtid);
     }
 
     /// Adds the time of a commit.
@@ -108,17 +113,33 @@ impl Draft {
         self.waiting_since = None;
     }
 
-    /// Takes its spans. The next segment probably has about as many: room for them is cheaper than a list that grows.
-    pub(super) fn take_spans(&mut self) -> Vec<Span> {
-        let room = Vec::with_capacity(self.spans.len() + self.spans.len() / 8);
-        std::mem::replace(&mut self.spans, room)
+    /// The index of the file of the next span.
+    pub(super) fn file_index(&mut self, file: &Arc<FileContext>) -> usize {
+        if !self.files.last().is_some_and(|last| Arc::ptr_eq(last, file)) {
+            self.files.push(Arc::clone(file));
+        }
+        self.files.len() - 1
+    }
+
+    /// Takes its spans and their files. The next segment probably has about as many: room for them is cheaper than a list
+    /// that grows.
+    pub(super) fn take_spans(&mut self) -> (Vec<Span>, Vec<Arc<FileContext>>) {
+        let mut room = std::mem::take(&mut self.spare);
+        room.reserve(self.spans.len() + self.spans.len() / 8);
+        (std::mem::replace(&mut self.spans, room), std::mem::take(&mut self.files))
+    }
+
+    /// Takes an empty list of spans back, to be used again.
+    pub(super) fn recycle(&mut self, spans: Vec<Span>) {
+        if spans.capacity() > self.spare.capacity() {
+            self.spare = spans;
+        }
     }
 
     /// The GTIDs of the transactions that start before an offset, if the log has GTIDs.
     pub(super) fn take_gtids(&mut self, end: u64, position: &Position) -> Option<Arc<GtidPlaces>> {
-        let count = self.gtids.partition_point(|(start, _)| *start < end);
-        let mut rest = self.gtids.split_off(count);
-        rest.reserve(count + count / 8);
+        let count = self.gtids.len();
+        let rest = self.gtids.split_off(end, GtidPlaces::with_capacity(count + count / 8));
         let gtids = std::mem::replace(&mut self.gtids, rest);
         position.gtid_set.is_some().then(|| Arc::new(gtids))
     }
@@ -132,7 +153,7 @@ impl Draft {
     pub(super) fn finish(
         &mut self,
         bytes: Vec<u8>,
-        (spans, markers): (Vec<Span>, Vec<MarkerAt>),
+        ((spans, files), markers): ((Vec<Span>, Vec<Arc<FileContext>>), Vec<MarkerAt>),
         (start, end): (Arc<Position>, Arc<Position>),
         warnings: Vec<String>,
     ) -> Segment {
@@ -142,6 +163,7 @@ impl Draft {
         Segment {
             bytes,
             spans,
+            files,
             items,
             catalogs: Vec::new(),
             start,

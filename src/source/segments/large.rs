@@ -10,8 +10,9 @@ use crate::position::{Position, PreparedRange};
 use crate::source::delivered::{Delivered, Turn};
 use crate::source::event_source::EventSource;
 use crate::source::follower::Catalogs;
+use crate::source::gtid_places::GtidPlaces;
 use crate::source::markers::MarkerAt;
-use crate::source::segment::{GtidPlaces, Segment, Span};
+use crate::source::segment::{Segment, Span};
 use crate::source::walk::{FileEvents, FileWalk, no_file};
 use std::sync::Arc;
 
@@ -67,7 +68,7 @@ impl Segments {
         delivered: Option<Arc<Delivered>>,
     ) {
         let part = |span: &Span| (span.bytes.start as u64, span.bytes.end as u64, span.rows_before);
-        let parts = self.draft.spans.drain(..).map(|span| part(&span)).collect();
+        let parts = self.draft.take_spans().0.iter().map(part).collect();
         let markers = std::mem::take(&mut self.draft.markers);
         let catalogs = self.follower.take_catalogs();
         let committed = Committed { delivered, ..Committed::of(group, end) };
@@ -195,14 +196,15 @@ impl Segments {
         let upto = if is_last { u64::MAX } else { span.offset };
         let count = range.markers.partition_point(|marker| marker.offset <= upto);
         let markers = range.markers.drain(..count).collect();
-        let from = span.offset;
+        let (from, file) = (span.offset, Arc::clone(range.pieces.file()));
         let catalogs = range.catalogs.as_mut().map(|catalogs| catalogs.placed_up_to(from));
         let (gtids, turn) = (range.gtids.clone(), range.next_turn());
         if is_last {
             self.follower.reach(&end)?;
         }
         let warnings = self.walk.take_warnings();
-        let mut segment = self.draft.finish(bytes, (vec![span], markers), (start, end), warnings);
+        let spans = (vec![span], vec![file]);
+        let mut segment = self.draft.finish(bytes, (spans, markers), (start, end), warnings);
         segment.catalogs = catalogs.unwrap_or_default();
         (segment.gtids, segment.turn) = (gtids, turn);
         Ok(Some(segment))
@@ -229,6 +231,7 @@ impl Segments {
         let end = Arc::new(end);
         let start = self.draft.move_start(&end);
         let warnings = self.walk.take_warnings();
-        Some(self.draft.finish(Vec::new(), (Vec::new(), markers), (start, end), warnings))
+        let spans = (Vec::new(), Vec::new());
+        Some(self.draft.finish(Vec::new(), (spans, markers), (start, end), warnings))
     }
 }

@@ -28,7 +28,7 @@ use super::logged_statement::LoggedStatement;
 use super::markers::Markers;
 use super::options::LogOptions;
 use super::replaced_tables::{OnReplaced, ReplacedTables};
-use super::segment::Segment;
+use super::segment::{Segment, SpentSegment};
 use super::walk::{FileEnds, LoneStatement, Step, Walk};
 use crate::cancel::CancelToken;
 use crate::error::{Error, Result};
@@ -129,10 +129,11 @@ impl Segments {
         self.clock = clock;
     }
 
-    /// Takes the bytes of a decoded segment back, to be used again.
-    pub fn recycle(&mut self, buffer: Vec<u8>) {
+    /// Takes the memory of a decoded segment back, to be used again.
+    pub fn recycle(&mut self, spent: SpentSegment) {
+        self.draft.recycle(spent.spans);
         if let Some(events) = self.walk.events() {
-            events.recycle(buffer);
+            events.recycle(spent.bytes);
         }
     }
 
@@ -339,7 +340,7 @@ impl Segments {
         let draft = &mut self.draft;
         draft.end_wait();
         draft.count_bytes_to(upto);
-        let mut spans = draft.take_spans();
+        let (mut spans, files) = draft.take_spans();
         for span in &mut spans {
             span.bytes = span.bytes.start - from as usize..span.bytes.end - from as usize;
         }
@@ -347,13 +348,14 @@ impl Segments {
         let start = draft.move_start(&end);
         let is_nothing = spans.is_empty() && draft.markers.is_empty() && *start == *end;
         if is_nothing && draft.counts_nothing() && !self.walk.has_warnings() {
+            draft.recycle(spans);
             return None;
         }
         let markers = std::mem::take(&mut draft.markers);
         let catalogs = self.follower.placed(&spans);
         let gtids = draft.take_gtids(end.offset, self.walk.position());
         let warnings = self.walk.take_warnings();
-        let mut segment = draft.finish(bytes, (spans, markers), (start, end), warnings);
+        let mut segment = draft.finish(bytes, ((spans, files), markers), (start, end), warnings);
         (segment.catalogs, segment.gtids) = (catalogs, gtids);
         Some(segment)
     }

@@ -90,6 +90,11 @@ impl Pieces {
         pieces
     }
 
+    /// The file of the transaction.
+    pub(super) fn file(&self) -> &Arc<FileContext> {
+        &self.file
+    }
+
     /// True if the transaction was prepared before, and its bytes were read then.
     pub(super) fn was_prepared(&self) -> bool {
         self.committed.was_prepared
@@ -124,7 +129,7 @@ impl Pieces {
         let span = Span {
             bytes: 0..bytes.len(),
             offset,
-            file: Arc::clone(&self.file),
+            file: 0,
             commit_timestamp: self.committed.transaction.commit_timestamp,
             commit_version: self.commit_version,
             extent: self.committed.extent.clone(),

@@ -64,7 +64,7 @@ impl Segments {
             _ => None,
         };
         if self.walk.position().gtid_set.is_some() {
-            self.draft.add_transaction(start, group.gtid.clone());
+            self.draft.add_transaction(start, group.gtid.as_ref());
         }
         self.walk.pass(ended, verdicts)?;
         self.follower.commit(ended, (verdicts.was_read, before.as_ref()), &mut self.walk)?;
@@ -256,7 +256,9 @@ impl Segments {
         parts: &[(u64, u64, u32)],
         delivered: &Option<Arc<Delivered>>,
     ) {
-        let Some(file) = self.walk.context() else { return };
+        let Some(file) = self.walk.context().map(|file| self.draft.file_index(file)) else {
+            return;
+        };
         let commit_version = self.walk.commit_version(group.transaction.start);
         let with_commit_details = self.walk.options().with_commit_details;
         self.draft.add_time(group.transaction.commit_timestamp);
@@ -264,7 +266,7 @@ impl Segments {
             self.draft.spans.push(Span {
                 bytes: start as usize..part_end as usize,
                 offset: start,
-                file: Arc::clone(file),
+                file,
                 commit_timestamp: group.transaction.commit_timestamp,
                 commit_version,
                 extent: group.transaction.start..end,

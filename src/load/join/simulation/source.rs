@@ -10,7 +10,7 @@ use crate::load::chunk::{ChunkEnd, Reading};
 use crate::load::load_source::{LoadLog, LoadSource};
 use crate::position::{LoadProgress, Position, RowsRead, TableLoad};
 use crate::reader::{ChangeBatch, Output, Part, Parts, Progress, Reach, Upto};
-use crate::source::commit_version;
+use crate::source::{SpentSegment, commit_version};
 use crossbeam_channel::{Receiver, bounded, unbounded};
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -192,7 +192,7 @@ impl Parts for ModelLog {
         Ok(Some(Part::Decoded(outputs)))
     }
 
-    fn recycle(&mut self, _buffer: Vec<u8>) {}
+    fn recycle(&mut self, _spent: SpentSegment) {}
 
     fn cancel_with(&mut self, _cancel: &CancelToken) {}
 }
