@@ -1,6 +1,7 @@
-//! The threads of a reader: they cut the log into segments and decode these. The results are received in log order.
+//! The threads of a reader. They take turns: one of them cuts the next segment off the log, while the others decode theirs. The
+//! results are received in log order.
 
-use super::in_flight::{InFlight, Permit};
+use super::in_flight::{Backlog, InFlight, Permit};
 use super::options::DecodeOptions;
 use super::parts::{Part, Parts};
 use super::segment_decoder::{Output, SegmentDecoder};
@@ -9,20 +10,20 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::position::Position;
 use crate::source::{Segment, SpentSegment};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Select, Sender, bounded};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// The threads of a reader, and the channels from them.
 ///
-/// With one thread, this thread cuts and decodes. With more threads, one cuts and the others
-/// decode; each segment has its own bounded channel, and the channels are read in log order. If the
-/// caller is slow, all threads wait. The number of bytes that are cut and not yet decoded is
-/// limited too.
+/// A thread that cuts a segment decodes it too: its bytes are in the cache of that core. Each segment has its own bounded
+/// channel, and the channels are read in log order. If the caller is slow, all threads wait. The bytes of the segments that are
+/// being decoded are limited, and so are those of the outputs that wait for the caller.
 pub(super) struct Pipeline {
-    /// A channel for each segment, in log order.
-    segments: Receiver<Receiver<Message>>,
-    current: Option<Receiver<Message>>,
+    /// The outputs of each part of the input, in log order.
+    parts: Receiver<Outputs>,
+    current: Option<Outputs>,
+    backlog: Arc<Backlog>,
     threads: Vec<JoinHandle<()>>,
     cancel: CancelToken,
     /// The process that the threads are in.
@@ -38,18 +39,30 @@ pub(super) enum NoOutput {
 
 type Message = Result<Output>;
 
-/// A segment to decode, and the channel for its output.
+/// The outputs of a part of the input.
+#[derive(Clone)]
+struct Outputs {
+    receiver: Receiver<Message>,
+    /// True if they are counted in the backlog.
+    is_counted: bool,
+}
+
+/// A segment to decode.
 struct Job {
     segment: Segment,
+    /// The number of the part, from 0.
+    part: u64,
     output: Sender<Message>,
     /// Released when the segment is decoded.
     _permit: Permit,
 }
 
 impl Pipeline {
-    /// Starts the threads. `open` returns the parts of the input, and their start.
-    pub(super) fn start<P: Parts>(
+    /// Starts the threads. `open` returns the parts of the input, and their start. `reads_ahead`: the input arrives over time, so
+    /// one more thread receives it while the others decode.
+    pub(super) fn start<P: Parts + 'static>(
         threads: usize,
+        reads_ahead: bool,
         decode: DecodeOptions,
         cancel: CancelToken,
         open: impl FnOnce() -> Result<(P, Option<Arc<Position>>)> + Send + 'static,
@@ -58,46 +71,34 @@ impl Pipeline {
             0 => std::thread::available_parallelism().map_or(1, usize::from),
             threads => threads.min(MAX_THREADS),
         };
-        let mut handles = Vec::with_capacity(threads + 1);
+        let threads = threads + usize::from(reads_ahead);
         let decode = Arc::new(decode);
-        let (segments_in, segments) = bounded(threads * SEGMENTS_AHEAD);
-        // The buffers of decoded segments are reused.
-        let (spent_in, spent) = bounded::<SpentSegment>(threads * SEGMENTS_AHEAD);
-        if threads == 1 {
-            let cancel = cancel.clone();
+        let (parts_in, parts) = bounded(threads * PARTS_AHEAD);
+        let backlog = Backlog::new(BACKLOG + threads * BACKLOG_PER_THREAD);
+        let cutter = Arc::new(Mutex::new(Cutter {
+            open: Some(open),
+            log: None,
+            parts: Some(parts_in),
+            count: 0,
+            in_flight: InFlight::new(IN_FLIGHT.max(threads * IN_FLIGHT_PER_THREAD)),
+            backlog: Arc::clone(&backlog),
+            cancel: cancel.clone(),
+        }));
+        let mut handles = Vec::with_capacity(threads);
+        for _ in 0..threads {
+            let (cutter, backlog) = (Arc::clone(&cutter), Arc::clone(&backlog));
+            let (decode, cancel) = (Arc::clone(&decode), cancel.clone());
             handles.push(spawn("binarrow-decode", move || {
                 let mut decoder = SegmentDecoder::new(decode);
-                cut(open, &segments_in, &spent, &cancel, |segment, output| {
-                    run(&mut decoder, segment, output, &spent_in, &cancel);
-                    true
-                });
-            })?);
-        } else {
-            let (jobs_in, jobs) = bounded::<Job>(1);
-            let in_flight = InFlight::new(MAX_IN_FLIGHT);
-            for _ in 0..threads {
-                let (jobs, spent) = (jobs.clone(), spent_in.clone());
-                let (decode, cancel) = (Arc::clone(&decode), cancel.clone());
-                handles.push(spawn("binarrow-decode", move || {
-                    let mut decoder = SegmentDecoder::new(decode);
-                    while let Ok(Job { segment, output, _permit }) = jobs.recv() {
-                        run(&mut decoder, segment, &output, &spent, &cancel);
-                    }
-                })?);
-            }
-            let cancel = cancel.clone();
-            handles.push(spawn("binarrow-cut", move || {
-                cut(open, &segments_in, &spent, &cancel, |segment, output| {
-                    in_flight.enter(segment.bytes.len(), &cancel).is_some_and(|permit| {
-                        jobs_in
-                            .send(Job { segment, output: output.clone(), _permit: permit })
-                            .is_ok()
-                    })
-                });
+                let mut spent = None;
+                while let Some(job) = next_job(&cutter, spent.take()) {
+                    run(&mut decoder, job, &backlog, &cancel);
+                    spent = decoder.take_spent();
+                }
             })?);
         }
         let process = std::process::id();
-        Ok(Self { segments, current: None, threads: handles, cancel, process })
+        Ok(Self { parts, current: None, backlog, threads: handles, cancel, process })
     }
 
     /// True if the threads are in this process, and not in the parent of a fork.
@@ -110,15 +111,23 @@ impl Pipeline {
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
             let Some(current) = &self.current else {
-                match self.segments.recv_timeout(left) {
-                    Ok(segment) => self.current = Some(segment),
+                match self.parts.recv_timeout(left) {
+                    Ok(outputs) => {
+                        self.backlog.begin_part();
+                        self.current = Some(outputs);
+                    }
                     Err(RecvTimeoutError::Timeout) => return Err(NoOutput::TimedOut),
                     Err(RecvTimeoutError::Disconnected) => return Err(NoOutput::End),
                 }
                 continue;
             };
-            match current.recv_timeout(left) {
-                Ok(output) => return output.map_err(NoOutput::Failed),
+            match current.receiver.recv_timeout(left) {
+                Ok(output) => {
+                    if current.is_counted {
+                        self.backlog.leave(output.as_ref().map_or(0, Output::bytes));
+                    }
+                    return output.map_err(NoOutput::Failed);
+                }
                 Err(RecvTimeoutError::Timeout) => return Err(NoOutput::TimedOut),
                 Err(RecvTimeoutError::Disconnected) => self.current = None,
             }
@@ -127,7 +136,7 @@ impl Pipeline {
 
     /// A wait for the next output, for a thread that does not hold the pipeline.
     pub(super) fn waiter(&self) -> Waiter {
-        Waiter { segments: self.segments.clone(), current: self.current.clone() }
+        Waiter { parts: self.parts.clone(), current: self.current.clone() }
     }
 
     /// Stops the threads and waits for them.
@@ -136,7 +145,7 @@ impl Pipeline {
             // After a fork this process does not have these threads, and the locks that they held are never released.
             self.threads.drain(..).for_each(std::mem::forget);
             std::mem::forget(self.current.take());
-            std::mem::forget(std::mem::replace(&mut self.segments, crossbeam_channel::never()));
+            std::mem::forget(std::mem::replace(&mut self.parts, crossbeam_channel::never()));
             return;
         }
         self.current = None;
@@ -145,7 +154,7 @@ impl Pipeline {
         while self.threads.iter().any(|thread| !thread.is_finished()) && Instant::now() < deadline {
             // Threads that wait for space in a channel wake when its receiver is dropped: a queue keeps its contents as long
             // as its sender lives.
-            self.segments.try_iter().for_each(drop);
+            self.parts.try_iter().for_each(drop);
             std::thread::sleep(STOP_CHECK);
         }
         // A thread that waits in a read of the caller's continues alone, and ends after the read.
@@ -158,8 +167,8 @@ impl Pipeline {
 
 /// A wait for the next output of a pipeline.
 pub struct Waiter {
-    segments: Receiver<Receiver<Message>>,
-    current: Option<Receiver<Message>>,
+    parts: Receiver<Outputs>,
+    current: Option<Outputs>,
 }
 
 impl Waiter {
@@ -167,74 +176,121 @@ impl Waiter {
     pub fn wait(&self, timeout: Duration) {
         let mut select = Select::new();
         match &self.current {
-            Some(current) => select.recv(current),
-            None => select.recv(&self.segments),
+            Some(current) => select.recv(&current.receiver),
+            None => select.recv(&self.parts),
         };
         // The caller looks again in either case.
         let _ = select.ready_timeout(timeout);
     }
 }
 
-/// Cuts segments until the end, until an error, or until no more are requested. `pass`
-/// receives each segment with its channel, and returns false if it needs no more.
-fn cut<P: Parts>(
-    open: impl FnOnce() -> Result<(P, Option<Arc<Position>>)>,
-    segments: &Sender<Receiver<Message>>,
-    spent: &Receiver<SpentSegment>,
-    cancel: &CancelToken,
-    mut pass: impl FnMut(Segment, &Sender<Message>) -> bool,
-) {
-    // If sending fails, there is no receiver for the error.
-    let send = |message: Message| {
+/// Cuts the log into segments, for the threads, one of which holds it at a time.
+struct Cutter<P, F> {
+    /// Opens the input, at the first turn.
+    open: Option<F>,
+    /// The input, until its end.
+    log: Option<P>,
+    /// The queue of the parts; `None` after the end.
+    parts: Option<Sender<Outputs>>,
+    /// The number of parts so far.
+    count: u64,
+    in_flight: Arc<InFlight>,
+    backlog: Arc<Backlog>,
+    cancel: CancelToken,
+}
+
+/// Takes a turn: waits for the input, and returns the next segment. `spent` is the memory of an earlier one. `None` at the end,
+/// after an error, and if no more are requested.
+fn next_job<P: Parts, F>(cutter: &Mutex<Cutter<P, F>>, spent: Option<SpentSegment>) -> Option<Job>
+where
+    F: FnOnce() -> Result<(P, Option<Arc<Position>>)>,
+{
+    // A panic in the input was reported as an error.
+    let mut cutter: MutexGuard<'_, _> = cutter.lock().unwrap_or_else(PoisonError::into_inner);
+    let job = cutter.next(spent);
+    if job.is_none() {
+        cutter.end();
+    }
+    job
+}
+
+impl<P: Parts, F: FnOnce() -> Result<(P, Option<Arc<Position>>)>> Cutter<P, F> {
+    fn next(&mut self, spent: Option<SpentSegment>) -> Option<Job> {
+        if let Some(open) = self.open.take() {
+            match guarded(open) {
+                Ok((mut log, begin)) => {
+                    log.cancel_with(&self.cancel);
+                    self.log = Some(log);
+                    if let Some(position) = begin {
+                        self.send_one(Ok(Output::begin(position)))?;
+                    }
+                }
+                Err(error) => return self.fail(error),
+            }
+        }
+        if let (Some(log), Some(spent)) = (&mut self.log, spent) {
+            log.recycle(spent);
+        }
+        while !self.cancel.is_cancelled()
+            && self.in_flight.wait(&self.cancel)
+            && self.backlog.wait(&self.cancel)
+        {
+            let log = self.log.as_mut()?;
+            match guarded(|| log.next_part()) {
+                Ok(Some(Part::Segment(segment))) => {
+                    let permit = self.in_flight.enter(segment.bytes.len());
+                    let (output, receiver) = bounded(OUTPUTS_AHEAD);
+                    let part = self.send(Outputs { receiver, is_counted: true })?;
+                    return Some(Job { segment: *segment, part, output, _permit: permit });
+                }
+                Ok(Some(Part::Decoded(receiver))) => {
+                    self.send(Outputs { receiver, is_counted: false })?;
+                }
+                Ok(None) => return None,
+                Err(error) => return self.fail(error),
+            }
+        }
+        None
+    }
+
+    /// Adds a part to the queue, and returns its number; `None` if no more are requested.
+    fn send(&mut self, outputs: Outputs) -> Option<u64> {
+        self.parts.as_ref()?.send(outputs).ok()?;
+        self.count += 1;
+        Some(self.count - 1)
+    }
+
+    fn send_one(&mut self, message: Message) -> Option<u64> {
         let (output, receiver) = bounded(1);
         drop(output.send(message));
-        drop(segments.send(receiver));
-    };
-    let mut log = match guarded(open) {
-        Ok((log, begin)) => {
-            if let Some(position) = begin {
-                send(Ok(Output::begin(position)));
-            }
-            log
-        }
-        Err(error) => return send(Err(error)),
-    };
-    log.cancel_with(cancel);
-    while !cancel.is_cancelled() {
-        spent.try_iter().for_each(|buffer| log.recycle(buffer));
-        match guarded(|| log.next_part()) {
-            Ok(Some(Part::Segment(segment))) => {
-                let (output, receiver) = bounded(BATCHES_AHEAD);
-                if segments.send(receiver).is_err() || !pass(*segment, &output) {
-                    return;
-                }
-            }
-            Ok(Some(Part::Decoded(receiver))) => {
-                if segments.send(receiver).is_err() {
-                    return;
-                }
-            }
-            Ok(None) => return,
-            Err(error) => return send(Err(error)),
-        }
+        self.send(Outputs { receiver, is_counted: false })
+    }
+
+    fn fail(&mut self, error: Error) -> Option<Job> {
+        // If sending fails, there is no receiver for the error.
+        self.send_one(Err(error));
+        None
+    }
+
+    /// Closes the input and the queue.
+    fn end(&mut self) {
+        self.log = None;
+        self.parts = None;
     }
 }
 
-fn run(
-    decoder: &mut SegmentDecoder,
-    segment: Segment,
-    output: &Sender<Message>,
-    spent: &Sender<SpentSegment>,
-    cancel: &CancelToken,
-) {
+fn run(decoder: &mut SegmentDecoder, job: Job, backlog: &Backlog, cancel: &CancelToken) {
     if cancel.is_cancelled() {
         return;
     }
-    let result = guarded(|| decoder.decode(segment, &mut |item| output.send(Ok(item)).is_ok()));
-    if let Some(buffer) = decoder.take_spent() {
-        // If there are enough buffers, or if the cutting has ended, the buffer is dropped.
-        drop(spent.try_send(buffer));
-    }
+    let Job { segment, part, output, _permit } = job;
+    let result = guarded(|| {
+        decoder.decode(segment, &mut |item| {
+            let (bytes, has_none) = (item.bytes(), || output.is_empty());
+            let may_send = bytes == 0 || backlog.enter(bytes, part, has_none, cancel);
+            may_send && output.send(Ok(item)).is_ok()
+        })
+    });
     if let Err(error) = result {
         drop(output.send(Err(error)));
     }
@@ -256,17 +312,26 @@ fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<
         .map_err(|error| Error::io("cannot start a thread", error))
 }
 
-/// The maximum number of segments that are cut ahead, per thread.
-const SEGMENTS_AHEAD: usize = 2;
+/// The maximum number of parts whose outputs wait for the caller, per thread.
+const PARTS_AHEAD: usize = 2;
 
-/// The maximum number of bytes of segments that are cut and not yet decoded: enough for several
-/// segments per thread, even if each segment is one large event.
-const MAX_IN_FLIGHT: usize = 256 << 20;
+/// The bytes of segments that are being decoded at which no more are cut: one more than this may be, which may be one large
+/// event.
+const IN_FLIGHT: usize = 32 << 20;
 
-/// The maximum number of batches in the channel of one segment.
-const BATCHES_AHEAD: usize = 2;
+/// The same for many threads: a segment for each.
+const IN_FLIGHT_PER_THREAD: usize = 8 << 20;
 
-/// More threads than this decode no faster, because one thread cuts for all.
+/// The maximum number of bytes of outputs that wait for the caller.
+const BACKLOG: usize = 16 << 20;
+
+/// What each thread adds to it: compressed transactions have batches that are several times larger than the segment.
+const BACKLOG_PER_THREAD: usize = 12 << 20;
+
+/// The maximum number of outputs in the channel of one segment.
+const OUTPUTS_AHEAD: usize = 16;
+
+/// More threads than this decode no faster, because only one of them cuts at a time.
 const MAX_THREADS: usize = 64;
 
 /// The size of stacks: enough for the deepest JSON document.

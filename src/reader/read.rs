@@ -63,10 +63,8 @@ impl Reader {
             Start::Position(start) => Some(Arc::new(Position::clone(start))),
             _ => None,
         };
-        let pipeline =
-            Pipeline::start(options.threads, options.decode, CancelToken::default(), || {
-                Ok((log, None))
-            })?;
+        let (threads, cancel) = (options.threads, CancelToken::default());
+        let pipeline = Pipeline::start(threads, false, options.decode, cancel, || Ok((log, None)))?;
         Ok(Self::of(pipeline, position, total_bytes))
     }
 
@@ -124,7 +122,7 @@ impl Reader {
         position: Option<Arc<Position>>,
         open: impl FnOnce() -> Result<(P, Option<Arc<Position>>)> + Send + 'static,
     ) -> Result<Self> {
-        let pipeline = Pipeline::start(threads, decode, cancel, open)?;
+        let pipeline = Pipeline::start(threads, true, decode, cancel, open)?;
         let mut reader = Self::of(pipeline, position, None);
         reader.live = Some(counters);
         Ok(reader)

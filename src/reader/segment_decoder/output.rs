@@ -28,6 +28,14 @@ pub enum Output {
 }
 
 impl Output {
+    /// The bytes of its rows in memory.
+    pub(in crate::reader) fn bytes(&self) -> usize {
+        match self {
+            Self::Batch(batch, _) => batch.batch.get_array_memory_size(),
+            Self::Item(_) | Self::End { .. } => 0,
+        }
+    }
+
     /// The output for the start of the read, before any segment is decoded.
     pub(in crate::reader) fn begin(position: Arc<Position>) -> Self {
         Self::End { position, open: None, stats: Box::default(), warnings: Vec::new() }
