@@ -195,7 +195,7 @@ fn add_array(hash: &mut Context, array: &dyn Array) {
 
 // ---- generated logs
 
-/// The same numbers in each run.
+/// Random numbers, the same in each run.
 struct Numbers(u64);
 
 impl Numbers {
