@@ -16,7 +16,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::net::Server;
 use crate::position::{KeyValues, LoadProgress, Position, RowsRead, TableLoad};
 use crate::reader::{self, BatchLimits, Parts, ReadOptions, Reader, adapt};
-use crate::source::{Connecting, LiveOptions};
+use crate::source::{Connecting, LiveOptions, SpentSegment};
 use std::sync::Arc;
 
 /// A range of the rows of a table.
@@ -107,7 +107,7 @@ impl Parts for RangeRows {
         Ok(None)
     }
 
-    fn recycle(&mut self, _buffer: Vec<u8>) {
+    fn recycle(&mut self, _spent: SpentSegment) {
         // Rows are not decoded from segments.
     }
 
