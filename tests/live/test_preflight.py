@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from typing import Literal
 
 import pytest
 
 import binarrow
+from support import live
 from support.servers.servers import Server
 
 FLAVORS = ("mysql", "mariadb-11.8")
@@ -92,6 +94,55 @@ def test_privileges(flavor: str) -> None:
         assert (graded(server)["privileges"], reads(server)) == ("ok", True)
 
 
+@pytest.mark.parametrize(
+    ("flavor", "options"),
+    [("mysql", ()), ("mysql", live.NO_GTIDS), ("mysql-5.7", live.NO_GTIDS), ("mariadb-11.8", ())],
+)
+def test_positions_of_snapshots(flavor: str, options: tuple[str, ...]) -> None:
+    """The check reports the positions that `read_table` returns, and the lock where it is needed."""
+    with Server.start(flavor, ["--performance-schema=ON", *options]) as server:
+        server.execute("CREATE DATABASE shop", "CREATE TABLE shop.t (id INT PRIMARY KEY)")
+        base = "SELECT, REPLICATION SLAVE, REPLICATION CLIENT"
+        log_status = flavor == "mysql"
+        seen = set()
+        for grants, is_committed_by_xa in (
+            ((base,), False),
+            ((f"{base}, RELOAD",), False),
+            *(
+                (((base, "BACKUP_ADMIN"), False), ((base, "BACKUP_ADMIN"), True))
+                if log_status
+                else ()
+            ),
+            ((base, "RELOAD"), True),
+        ):
+            make_user(server, *grants)
+            if is_committed_by_xa:
+                server.execute("XA START 'x'", "INSERT INTO shop.t VALUES (1)", "XA END 'x'")
+                server.execute("XA PREPARE 'x'", "XA COMMIT 'x'", "DELETE FROM shop.t")
+            with reach(server) as connection:
+                checks = {check.name: check for check in connection.check("load")}
+                check = checks["snapshot positions"]
+                assert checks["privileges for initial loads"].grade == "ok"
+                assert position_of_rows(connection, None) == check.value
+                locked = position_of_rows(connection, "brief")
+                assert (locked == "exact, without a lock") == ("RELOAD" in "".join(grants))
+                may_load = "exact" in (check.value.partition(",")[0], locked.partition(",")[0])
+                is_bound = check.value.startswith("before")
+                assert (check.grade == "error") == (not may_load and not is_bound)
+                assert not check.advice or "RELOAD" in check.advice or "RELOAD" in "".join(grants)
+            seen.add(check.value)
+        assert len(seen) > 1 or flavor == "mysql-5.7"
+
+
+def position_of_rows(connection: binarrow.Server, locks: Literal["brief"] | None) -> str:
+    try:
+        rows = connection.read_table("shop.t", locks=locks)
+    except binarrow.ServerError:
+        return "only with a lock"
+    with rows:
+        return "exact, without a lock" if rows.is_exact else "before the snapshot, by GTIDs"
+
+
 def reads(server: Server) -> bool:
     """True if the user can read the log and query its end."""
     with reach(server) as connection:
@@ -134,7 +185,7 @@ def test_settings_that_need_a_new_start(flavor: str) -> None:
         found = {name for name, grade in graded(server).items() if grade != "ok"}
         both = {"binlog_do_db, binlog_ignore_db", "log_replica_updates"}
         if flavor == "mysql":
-            assert found == {*both, "gtid_mode", "position()"}
+            assert found == {*both, "gtid_mode", "position()", "snapshot positions"}
         else:
             assert found == {*both, "retention", "max_binlog_total_size"}
 

@@ -170,7 +170,7 @@ def complete(*words: str) -> list[str]:
         (("stats", "--format", ""), ["table", "json"]),
         (("export", "f", "--file-format", "d"), ["debezium-json"]),
         (("check", "--tls", "verify"), ["verify_ca", "verify_identity"]),
-        (("check", "--for", ""), ["stream", "history", "spark"]),
+        (("check", "--for", ""), ["stream", "history", "spark", "load"]),
         (("tail", "--operations", "insert,"), ["insert,update", "insert,delete"]),
         (("tail", "--history-p"), ["--history-password-file"]),
         # Nothing: bash completes files.

@@ -32,10 +32,15 @@ class Check:
 
 def persistently(flavor: str, version: str, name: str, value: str) -> str:
     """Returns the advice to set a global variable so that it keeps its value after a restart."""
-    digits = version.partition(".")[0]
-    if flavor == "mysql" and digits.isdecimal() and int(digits) >= FIRST_WITH_PERSIST:
+    if flavor == "mysql" and is_from(version, FIRST_WITH_PERSIST):
         return f"SET PERSIST {name} = {value}"
     return f"SET GLOBAL {name} = {value}, and {in_option_file(flavor, name, value)}"
+
+
+def is_from(version: str, first: int) -> bool:
+    """True if a version of a server is a first number or a later one."""
+    digits = version.partition(".")[0]
+    return digits.isdecimal() and int(digits) >= first
 
 
 def in_option_file(flavor: str, name: str, value: str) -> str:

@@ -11,8 +11,14 @@ from functools import partial
 
 from binarrow._native import ServerError
 from binarrow.advice import message
-from binarrow.server.check import FIRST_WITH_PERSIST, Check, in_option_file, persistently
-from binarrow.server.privileges import Use, privileges
+from binarrow.server.check import (
+    FIRST_WITH_PERSIST,
+    Check,
+    in_option_file,
+    is_from,
+    persistently,
+)
+from binarrow.server.privileges import Use, may_lock, privileges
 from binarrow.server.session import Session
 
 VARIABLES = (
@@ -51,6 +57,7 @@ def checks(server: Session, use: Use | None = None, tables: Sequence[str] = ()) 
         *_retention(values, remedy),
         *_continuity(server, values, remedy),
         *_position(server),
+        *_snapshots(server, values, use),
         *privileges(server, use, tables),
         *_network(server),
     ]
@@ -240,15 +247,43 @@ def _position(server: Session) -> Iterator[Check]:
     if server.flavor == "mariadb":
         remedy = f"{lacks} XA transactions were committed since the server started; {earlier}"
     else:
-        major = server.version.partition(".")[0]
         grant = (
-            "; or, if XA is not used, GRANT BACKUP_ADMIN ON *.* TO the user and GRANT SELECT ON"
-            " performance_schema.log_status TO the user, with performance_schema = ON"
-            if major.isdecimal() and int(major) >= FIRST_WITH_PERSIST
+            f"; or, if XA is not used, {GRANT_LOG_STATUS}, with performance_schema = ON"
+            if is_from(server.version, FIRST_WITH_PERSIST)
             else ""
         )
         remedy = f"{lacks} set gtid_mode = ON{grant}; or {earlier}"
     yield Check("position()", "warning", "may be ahead of what a SELECT sees", remedy)
+
+
+def _snapshots(server: Session, values: dict[str, str], use: Use | None) -> Iterator[Check]:
+    """Checks whether the position of a snapshot is known, for `stream("snapshot")`."""
+    name = "snapshot positions"
+    may_use_lock = may_lock(server)
+    lock = 'locks="brief"' + ("" if may_use_lock else ", with GRANT RELOAD ON *.* TO the user")
+    has_xa = server.xa_commits() > 0
+    is_mysql = server.flavor == "mysql"
+    has_log_status = is_mysql and is_from(server.version, FIRST_WITH_PERSIST)
+    may_read = not is_mysql or (has_log_status and server.may_read_log_status())
+    grants = [GRANT_LOG_STATUS] if has_log_status and not may_read and not has_xa else []
+    if may_read and not has_xa:
+        yield Check(name, "ok", "exact, without a lock", "")
+    elif is_mysql and values.get("gtid_mode") == "ON":
+        remedy = "; or ".join([*grants, f"use {lock}"])
+        advice = f"a load of tables without a key needs exact positions: {remedy}"
+        yield Check(name, "ok", "before the snapshot, by GTIDs", advice)
+    else:
+        cause = "XA transactions were committed since the server started: " if has_xa else ""
+        gtids = ["set gtid_mode = ON"] if is_mysql else []
+        advice = cause + "; or ".join([*grants, *gtids, f"use {lock}"])
+        is_error = use == "load" and not may_use_lock
+        yield Check(name, "error" if is_error else "warning", "only with a lock", advice)
+
+
+GRANT_LOG_STATUS = (
+    "GRANT BACKUP_ADMIN ON *.* TO the user and GRANT SELECT ON performance_schema.log_status TO"
+    " the user"
+)
 
 
 def _network(server: Session) -> Iterator[Check]:

@@ -10,8 +10,8 @@ from binarrow._native import BinarrowError, ServerError
 from binarrow.server.check import Check
 from binarrow.server.session import Session
 
-Use = Literal["stream", "history", "spark"]
-"""The use that a server is checked for: ``stream()``, ``stream(history=...)``, queries of Spark."""
+Use = Literal["stream", "history", "spark", "load"]
+"""The use that a server is checked for: ``stream()``, with a history, queries of Spark, loads."""
 
 ACCESS_DENIED = 1227
 """The server's error code for a missing privilege."""
@@ -24,7 +24,14 @@ ALL = "ALL PRIVILEGES"
 NEEDS_SELECT: dict[Use, str] = {
     "history": "a history needs it to read the structures of all tables",
     "spark": "Spark's queries need it to read the structure of their table",
+    "load": "an initial load needs it to read the rows",
 }
+
+USES = {"spark": "Spark", "load": "initial loads"}
+"""The uses whose checks have another name."""
+
+LOCKS = {ALL, "RELOAD", "FLUSH_TABLES"}
+"""The privileges of which each permits FLUSH TABLES WITH READ LOCK."""
 
 
 def privileges(server: Session, use: Use | None, tables: Sequence[str]) -> Iterator[Check]:
@@ -41,12 +48,21 @@ def privileges(server: Session, use: Use | None, tables: Sequence[str]) -> Itera
     else:
         yield Check("privileges", "ok", "may read the log and its end position", "")
     for other, why in NEEDS_SELECT.items():
-        if use in (None, other):
+        if use == other or (use is None and other != "load"):
             yield _select(server, grants, (other, why), is_needed=use == other, tables=tables)
 
 
+def may_lock(server: Session) -> bool:
+    """True if the user may execute FLUSH TABLES WITH READ LOCK."""
+    return bool(_granted_on_all(_parsed(server.grants())) & LOCKS)
+
+
+def _granted_on_all(grants: Sequence[tuple[set[str], str]]) -> set[str]:
+    return {one for names, place in grants if place == "*.*" for one in names}
+
+
 def _missing_for_the_log(server: Session, grants: Sequence[tuple[set[str], str]]) -> list[str]:
-    granted = {one for names, place in grants if place == "*.*" for one in names}
+    granted = _granted_on_all(grants)
     may_dump = {ALL, "REPLICATION SLAVE", "REPLICATION REPLICA"}
     missing = [] if granted & may_dump else ["REPLICATION SLAVE"]
     if not _may_read_end(server):
@@ -72,7 +88,7 @@ def _select(
     tables: Sequence[str],
 ) -> Check:
     use, why = purpose
-    name = f"privileges for {'Spark' if use == 'spark' else use}"
+    name = f"privileges for {USES.get(use, use)}"
     places = [place for names, place in grants if names & {ALL, "SELECT"}]
     hidden = [table for table in tables if not _may_see(server, table)]
     if "*.*" in places:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple, Self
 
-from binarrow._native import ConnectionSpec, NativeServer, Position, TableSchema
+from binarrow._native import ConnectionSpec, NativeServer, Position, ServerError, TableSchema
 from binarrow.notebook import card
 from binarrow.server.target import Target
 from binarrow.sql import quoted
@@ -136,6 +136,36 @@ class Session:
         """Returns the user's privileges, as in ``SHOW GRANTS``, without hashes of passwords."""
         rows = self._native.query("SHOW GRANTS")
         return [PASSWORD_HASH.sub("", row[0] or "") for row in rows]
+
+    def may_read_log_status(self) -> bool:
+        """True if the user may read ``performance_schema.log_status``, and the server has it."""
+        try:
+            self._native.query("SELECT LOCAL FROM performance_schema.log_status")
+        except ServerError:
+            return False
+        return True
+
+    def estimated_rows(self, *tables: str) -> int:
+        """Returns the server's estimate of the number of rows of tables (``database.table``).
+
+        It may be wrong by half. With ``stats()["loaded_rows"]`` of a stream, it shows the progress
+        of an initial load::
+
+            server.estimated_rows(*position.loading)
+        """
+        if not tables:
+            return 0
+        names = ", ".join(quoted(name) for name in tables)
+        rows = self._native.query(
+            "SELECT SUM(TABLE_ROWS) FROM information_schema.TABLES"  # noqa: S608 - names are quoted
+            f" WHERE CONCAT(TABLE_SCHEMA, '.', TABLE_NAME) IN ({names})"
+        )
+        return int(rows[0][0] or 0)
+
+    def xa_commits(self) -> int:
+        """Returns the number of XA COMMIT statements since the server started."""
+        rows = self._native.query("SHOW GLOBAL STATUS LIKE 'Com_xa_commit'")
+        return int(rows[0][1] or 0) if rows else 0
 
     def close(self) -> None:
         """Closes the connection. Open statements fail, also those of other threads."""
