@@ -315,6 +315,22 @@ class Position:
         the changes up to the point at which they are consistent are not. Only
         :meth:`Server.stream` continues at a position inside a load.
         """
+    def with_load(self, tables: str | Sequence[str], *, where: str | None = None) -> Position:
+        """Returns the position at which a stream also loads tables, again or for the first time.
+
+        The stream continues with the changes, and returns the existing rows of the tables as inserts between them, as in
+        an initial load. Rows that the server no longer has are not deleted::
+
+            checkpoint.save(checkpoint.load().with_load("shop.orders"))
+
+        Args:
+            tables: The tables, as ``database.table``. The stream's ``tables`` must select them. They need a key.
+            where: A condition in SQL of the rows to load. The server executes it as it is: do not insert text of other
+                people into it. The position contains it.
+
+        Raises:
+            ConfigError: The position is a GTID set alone, or a name is not ``database.table``.
+        """
     def replace(
         self,
         *,
@@ -842,6 +858,9 @@ class TableRows:
     @property
     def rows(self) -> int:
         """The number of rows that were returned so far."""
+    @property
+    def estimated_rows(self) -> int:
+        """The server's estimate of the number of rows of the table, without ``where``. It may be wrong by half."""
     def read_all(self) -> pa.Table:
         """Reads all rows into memory, as a ``pyarrow.Table``.
 
@@ -2036,6 +2055,8 @@ class LiveLog:
         loads: bool = False,
         locks: str | None = None,
         chunk_rows: int = 262_144,
+        max_rows_per_second: int | None = None,
+        certificate: _Path | None = None,
     ) -> LiveLog:
         """Returns the log of the servers from ``start``; see :meth:`binarrow.Server.stream`."""
     @staticmethod
@@ -2087,9 +2108,14 @@ def read_table(
     *,
     where: str | None = None,
     locks: str | None = None,
+    max_rows_per_second: int | None = None,
+    ordered: bool = False,
     **keywords: Any,
 ) -> TableRows:
-    """Returns the rows of a table; see :meth:`binarrow.Server.read_table`."""
+    """Returns the rows of a table; see :meth:`binarrow.Server.read_table`. ``ordered``: in the order of its key."""
+
+def hash_rows(batch: pa.RecordBatch) -> list[int]:
+    """Returns the hash of each row of a batch, as in the certificate of an initial load."""
 
 def range_end(
     spec: ConnectionSpec,

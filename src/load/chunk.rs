@@ -1,5 +1,6 @@
 //! One chunk of an initial load: a thread reads it, while the log before it is read.
 
+use super::certificate::Counting;
 use super::rows::TableRows;
 use crate::cancel::CancelToken;
 use crate::columnar::TablePlan;
@@ -80,17 +81,10 @@ struct Read {
 }
 
 impl<R: ChunkRows + Send + 'static> Chunk<R> {
-    /// Starts to read. `table` is the index of the table in `load`.
-    pub(super) fn start(
-        rows: R,
-        position: Position,
-        load: LoadProgress,
-        table: usize,
-        cancel: CancelToken,
-    ) -> Result<Self> {
+    /// Starts to read; `position` is that of the snapshot.
+    pub(super) fn start(reading: Reading<R>, position: Position) -> Result<Self> {
         let (base, its_base) = bounded(1);
         let (output, outputs) = bounded(BATCHES_AHEAD);
-        let reading = Reading::new(rows, load, table, cancel);
         let thread = std::thread::Builder::new()
             .name("binarrow-load".into())
             .spawn(move || reading.run(&its_base, &output))
@@ -127,13 +121,21 @@ pub(super) struct Reading<R> {
     load: LoadProgress,
     table: usize,
     cancel: CancelToken,
+    /// Counts the rows, for a certificate.
+    counting: Option<Counting>,
 }
 
 impl<R: ChunkRows> Reading<R> {
+    /// `table` is the index of the table in `load`.
     pub(super) fn new(rows: R, mut load: LoadProgress, table: usize, cancel: CancelToken) -> Self {
         // A load that continues inside of this chunk numbers its rows from the next chunk on.
         load.chunks += 1;
-        Self { rows, load, table, cancel }
+        Self { rows, load, table, cancel, counting: None }
+    }
+
+    /// Counts the rows, if there is a certificate.
+    pub(super) fn counted(self, counting: Option<Counting>) -> Self {
+        Self { counting, ..self }
     }
 
     /// Reads and returns all rows.
@@ -144,6 +146,9 @@ impl<R: ChunkRows> Reading<R> {
     ) -> ChunkEnd<R> {
         let mut stats = Stats::default();
         let failure = self.read(base, output, &mut stats).err();
+        if let Some(counting) = self.counting {
+            self.load.counted = Some(counting.count);
+        }
         let open = failure.is_none().then_some(self.rows);
         ChunkEnd { open, load: self.load, rows: stats.loaded_rows, failure }
     }
@@ -189,6 +194,12 @@ impl<R: ChunkRows> Reading<R> {
                 failure = Some(error);
                 break;
             }
+            if let Some(counting) = &mut self.counting
+                && let Err(error) = counting.add(&read.batch)
+            {
+                failure = Some(error);
+                break;
+            }
             let after = self.after(&before, read.read);
             self.count(stats, &read.batch);
             let sent = self.output(read.batch, Arc::clone(&before), Arc::clone(&after));
@@ -223,6 +234,9 @@ impl<R: ChunkRows> Reading<R> {
     /// reader that is stopped there opens none, and continues with the log.
     fn keep_end_of_changes(&mut self) -> Result<()> {
         if let Some(end) = self.rows.end_of_changes()? {
+            if let Some(counting) = &mut self.counting {
+                counting.count.until = Some(end.clone());
+            }
             self.load.consistent_from = Some(end);
         }
         Ok(())
@@ -230,6 +244,10 @@ impl<R: ChunkRows> Reading<R> {
 
     /// The position after a batch.
     fn after(&mut self, before: &Position, read: RowsRead) -> Arc<Position> {
+        if let Some(counting) = &mut self.counting {
+            counting.count.is_last = read == RowsRead::All;
+            self.load.counted = Some(counting.count.clone());
+        }
         if let Some(table) = self.load.tables.get_mut(self.table) {
             table.read = read;
         }

@@ -193,7 +193,7 @@ impl<S: LoadSource> Join<S> {
 
     /// The load is complete: positions are those of the log only.
     fn complete(&mut self) -> Result<Part> {
-        self.source.log_end(self.position.load.as_deref());
+        self.source.complete(&self.position)?;
         self.position = Arc::new(Position { load: None, ..Position::clone(&self.position) });
         self.next = Next::Log(Box::new(self.source.log(&self.position, None)?));
         Ok(Part::Decoded(one(Output::End {

@@ -92,6 +92,11 @@ impl LoadKey {
         self.columns.iter().map(|column| column.index)
     }
 
+    /// The names of its columns.
+    pub(super) fn names(&self) -> Vec<String> {
+        self.columns.iter().map(|column| column.name.to_string()).collect()
+    }
+
     /// The columns with their types: values of the key belong to this key only.
     pub(super) fn description(&self) -> Vec<String> {
         self.columns.iter().map(|column| column.description.clone()).collect()

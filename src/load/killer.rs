@@ -23,11 +23,17 @@ impl Killer {
         }
     }
 
+    /// Ends the query in another thread. If this fails, the query ends when the server writes its next rows.
+    pub fn kill_in_background(self) {
+        let kill = move || drop(self.kill());
+        drop(std::thread::Builder::new().name("binarrow-kill".into()).spawn(kill));
+    }
+
     /// Ends the connection of the query. An account may end its own connections without a privilege.
     ///
     /// # Errors
     /// The server cannot be reached, or a different one answers.
-    pub fn kill(self) -> Result<()> {
+    fn kill(self) -> Result<()> {
         let mut server = Server::open(self.options)?;
         if server.identity().id != self.server {
             return Err(Error::new(ErrorKind::ServerIdentity, "a different server answers"));

@@ -37,8 +37,8 @@ pub(super) trait LoadSource: Send {
     /// The log from a position, up to a goal if there is one.
     fn log(&mut self, from: &Position, goal: Option<Position>) -> Result<Self::Log>;
 
-    /// Reports the end of the load.
-    fn log_end(&self, load: Option<&LoadProgress>);
+    /// Reports the end of the load, at a position.
+    fn complete(&self, position: &Position) -> Result<()>;
 
     /// Sets the token that cancels the reading of the log.
     fn cancel_with(&mut self, cancel: &CancelToken);
@@ -105,8 +105,8 @@ impl LoadSource for ServerSource {
         Ok(log)
     }
 
-    fn log_end(&self, load: Option<&LoadProgress>) {
-        self.loader.log_end(load);
+    fn complete(&self, position: &Position) -> Result<()> {
+        self.loader.complete(position)
     }
 
     fn cancel_with(&mut self, cancel: &CancelToken) {

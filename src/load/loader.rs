@@ -1,20 +1,23 @@
 //! Opens the chunks of an initial load, one after another.
 
 use super::LOG;
-use super::chunk::{Chunk, ChunkEnd};
+use super::certificate::{CertificateFile, Counting};
+use super::chunk::{Chunk, ChunkEnd, Reading};
+use super::killer::Killer;
 use super::progress::Progress;
 use super::query::Part;
 use super::rows::{TableRequest, TableRows};
 use super::session::prepare_session;
 use super::snapshot::{Locks, Snapshot};
-use super::tables::{check_named, check_same, selected, without_key, without_replaced};
+use super::tables::{added, check_named, selected, without_key, without_replaced};
 use crate::binlog::RowsKind;
+use crate::cancel::{CancelToken, OnCancel};
 use crate::change::TableFilter;
 use crate::columnar::PlanOptions;
 use crate::ddl::TableName;
 use crate::error::{Error, ErrorKind, Result};
 use crate::net::{Endpoint, Server};
-use crate::position::{LoadProgress, Position, RowsRead, TableLoad};
+use crate::position::{ChunkCount, LoadProgress, Position, RowsRead, TableLoad};
 use crate::reader::{BatchLimits, ReadOptions};
 use crate::schema::{RowKey, full_name};
 use crate::source::{Connecting, Connector, LiveOptions, OnReplaced};
@@ -22,12 +25,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// The options of an initial load.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct LoadOptions {
     /// The locks that may be used to open snapshots.
     pub locks: Locks,
     /// The maximum number of rows of a chunk.
     pub chunk_rows: u64,
+    /// The maximum number of rows per second; `None` for no limit.
+    pub max_rows_per_second: Option<u32>,
+    /// The file of the certificate.
+    pub certificate: Option<CertificateFile>,
 }
 
 /// Opens the chunks of a load.
@@ -47,8 +54,12 @@ pub(super) struct Loader {
     is_checked: bool,
     /// The number of these tables, which come first.
     keyless: usize,
+    /// The last line about a table in the certificate.
+    certified: Option<serde_json::Value>,
     /// The connection, between two chunks.
     server: Option<Server>,
+    /// Ends the query of the connection when the read is cancelled: it may wait for a lock.
+    killing: Option<OnCancel>,
     /// The server's identity: rows and log are those of one server.
     id: String,
 }
@@ -70,6 +81,7 @@ impl Loader {
         let live = LiveOptions { connector: Arc::clone(&connector), ..live.clone() };
         let connecting = Connecting::new(&live);
         connecting.watch(server.connection().handle()?);
+        let killing = Some(killed_by(&live.cancel, &mut server));
         Ok(Self {
             options: load,
             tables: options.decode.tables.clone(),
@@ -81,9 +93,11 @@ impl Loader {
             first: None,
             is_checked: false,
             keyless: 0,
+            certified: None,
             live,
             id: server.identity().id.clone(),
             server: Some(server),
+            killing,
         })
     }
 
@@ -114,7 +128,10 @@ impl Loader {
                 Ok(chunk) => return Ok(chunk),
                 Err(error) => error,
             };
-            if is_change(&error) && changes < MAX_CHANGES {
+            if self.server.is_none() {
+                self.killing = None;
+            }
+            if is_of_changed_table(&error, position) && changes < MAX_CHANGES {
                 changes += 1;
                 log::info!(target: LOG, "a statement changed a table while its rows were requested: requesting them again");
                 self.connecting.sleep(PAUSE)?;
@@ -130,10 +147,18 @@ impl Loader {
         let mut server = self.connect()?;
         let load = match &position.load {
             Some(load) => {
+                let mut load = Arc::clone(load);
                 if !std::mem::replace(&mut self.is_checked, true) {
-                    check_same(&mut server, &self.tables, load)?;
+                    let added = added(&mut server, &self.tables, &load)?;
+                    if !added.is_empty() {
+                        let added = added.into_iter();
+                        let added = added.map(|name| TableLoad::new(name.database, name.table));
+                        Arc::make_mut(&mut load).tables.extend(added);
+                        let same = Position::clone(position);
+                        *position = Arc::new(Position { load: Some(Arc::clone(&load)), ..same });
+                    }
                 }
-                Arc::clone(load)
+                load
             }
             None => {
                 *position = Arc::new(self.begin(&mut server)?);
@@ -143,7 +168,7 @@ impl Loader {
         };
         let Some((index, table)) = load.next() else {
             // The connection ends here, and with it the snapshot of tables without a key.
-            self.first = None;
+            (self.first, self.killing) = (None, None);
             return Ok(None);
         };
         self.check_server(position.server.as_deref())?;
@@ -152,22 +177,22 @@ impl Loader {
             server.connection().query("ROLLBACK")?;
         }
         let name = TableName { database: table.database.clone(), table: table.table.clone() };
-        if !self.progress.as_ref().is_some_and(|progress| progress.is_of(&name)) {
-            log::info!(target: LOG, "loading {name}");
-            self.progress = Some(Progress::of(&mut server, &name)?);
-        }
         let after = match &table.read {
             RowsRead::UpTo(key) => Some(key.clone()),
             RowsRead::Nothing | RowsRead::Some | RowsRead::All => None,
         };
+        let per_second = self.options.max_rows_per_second;
         let request = TableRequest {
             database: name.database.clone(),
             table: name.table.clone(),
-            condition: None,
+            condition: table.condition.clone(),
             part: Some(Part {
                 after,
                 upto: None,
-                limit: self.options.chunk_rows,
+                // Its transaction is open for a second.
+                limit: per_second.map_or(self.options.chunk_rows, |rows| {
+                    self.options.chunk_rows.min(rows.into())
+                }),
                 number: load.chunks,
                 rows_before: 0,
                 snapshot: self.first.clone(),
@@ -175,6 +200,7 @@ impl Loader {
                 position: None,
             }),
             locks: self.options.locks,
+            max_rows_per_second: per_second,
             plan: self.plan.clone(),
             limits: self.limits,
         };
@@ -190,10 +216,56 @@ impl Loader {
             log::warn!(target: LOG, "the key of {name} was changed during its load: its rows are loaded again from the first");
         }
         check_key(&rows, &table.read, self.first.is_some())?;
+        if !self.progress.as_ref().is_some_and(|progress| progress.is_of(&name)) {
+            log::info!(target: LOG, "loading {name}");
+            self.progress = Some(Progress::new(name, rows.estimated_rows()));
+        }
+        let counting = self.counting(&rows, &load, table)?;
         let snapshot = rows.snapshot().map(|snapshot| snapshot.position.clone());
         let snapshot = Position { load: None, ..snapshot.unwrap_or_default() };
         let load = LoadProgress::clone(&load);
-        Chunk::start(rows, snapshot, load, index, self.live.cancel.clone()).map(Some)
+        let reading = Reading::new(rows, load, index, self.live.cancel.clone()).counted(counting);
+        Chunk::start(reading, snapshot).map(Some)
+    }
+
+    /// The count of a chunk's rows, if there is a certificate. Its lines about the table precede all batches of the chunk.
+    fn counting(
+        &mut self,
+        rows: &TableRows,
+        load: &LoadProgress,
+        table: &TableLoad,
+    ) -> Result<Option<Counting>> {
+        let (Some(file), Some(snapshot)) = (&self.options.certificate, rows.snapshot()) else {
+            return Ok(None);
+        };
+        let is_first = rows.has_restarted() || !matches!(table.read, RowsRead::UpTo(_));
+        let count = ChunkCount {
+            number: load.chunks,
+            database: table.database.clone(),
+            table: table.table.clone(),
+            is_first,
+            is_last: false,
+            file: snapshot.position.file.clone(),
+            offset: snapshot.position.offset,
+            is_exact: snapshot.is_exact,
+            until: None,
+            rows: 0,
+            hash: 0,
+        };
+        let counting = Counting::new(rows, count)?;
+        let types = if self.plan.types.is_spark() { "spark" } else { "native" };
+        let line = counting.table(rows, types, table.condition.is_some());
+        let is_same = |last: &serde_json::Value| {
+            // All of it except the number of the chunk.
+            ["columns", "database", "key", "table"]
+                .iter()
+                .all(|name| last.get(name) == line.get(name))
+        };
+        if is_first || !self.certified.as_ref().is_some_and(is_same) {
+            file.table(&line)?;
+            self.certified = Some(line);
+        }
+        Ok(Some(counting))
     }
 
     /// The position at which the load begins, and its tables. A table that is created later is completely in the log.
@@ -225,6 +297,9 @@ impl Loader {
             let tables = tables.into_iter().map(|name| TableLoad::new(name.database, name.table));
             let load = LoadProgress { tables: tables.collect(), ..LoadProgress::default() };
             log::info!(target: LOG, "the load of {} tables begins at {}", load.tables.len(), snapshot.position);
+            if let Some(file) = &self.options.certificate {
+                file.begin(&snapshot.position)?;
+            }
             return Ok(Position { load: Some(Arc::new(load)), ..snapshot.position });
         }
         Err(Error::new(
@@ -284,9 +359,12 @@ impl Loader {
 
     /// Takes the connection of a chunk back, or decides about its error.
     pub(super) fn take_back(&mut self, end: ChunkEnd<TableRows>) -> Result<()> {
+        if let (Some(file), Some(count)) = (&self.options.certificate, &end.load.counted) {
+            file.chunk(count)?;
+        }
         self.server = end.open.map(TableRows::into_server);
         if self.server.is_none() {
-            self.first = None;
+            (self.first, self.killing) = (None, None);
         }
         if let Some(progress) = &mut self.progress {
             progress.add(end.rows);
@@ -306,9 +384,14 @@ impl Loader {
     }
 
     /// Reports the end of the load.
-    pub(super) fn log_end(&self, load: Option<&LoadProgress>) {
-        let Some(load) = load else { return };
-        log::info!(target: LOG, "all rows of {} tables are loaded, in {} chunks", load.tables.len(), load.chunks);
+    pub(super) fn complete(&self, position: &Position) -> Result<()> {
+        if let Some(load) = &position.load {
+            log::info!(target: LOG, "all rows of {} tables are loaded, in {} chunks", load.tables.len(), load.chunks);
+        }
+        match &self.options.certificate {
+            Some(file) => file.complete(position),
+            None => Ok(()),
+        }
     }
 
     /// The connection of the chunk before, or a new one.
@@ -318,8 +401,9 @@ impl Loader {
             None => {
                 // The snapshot ended with its connection.
                 self.first = None;
-                let server = self.connecting.open()?;
+                let mut server = self.connecting.open()?;
                 self.check_server(Some(&server.identity().id))?;
+                self.killing = Some(killed_by(&self.live.cancel, &mut server));
                 Ok(server)
             }
         }
@@ -348,6 +432,19 @@ fn check_key(rows: &TableRows, read: &RowsRead, is_first: bool) -> Result<()> {
     }
 }
 
+/// True if a statement such as ALTER TABLE may be the cause of an error. A condition may name a column that never existed.
+fn is_of_changed_table(error: &Error, position: &Position) -> bool {
+    let table = position.load.as_ref().and_then(|load| load.next());
+    let has_condition = table.is_some_and(|(_, table)| table.condition.is_some());
+    is_change(error) && !(has_condition && error.server_code() == Some(UNKNOWN_COLUMN))
+}
+
+/// Ends the query of a connection when a token is cancelled.
+fn killed_by(cancel: &CancelToken, server: &mut Server) -> OnCancel {
+    let killer = Killer::of(server);
+    cancel.on_cancel(move || killer.kill_in_background())
+}
+
 /// The connections to one server.
 fn only(connector: &Connector, endpoint: Endpoint) -> Connector {
     let connector = Arc::clone(connector);
@@ -365,7 +462,9 @@ pub(super) fn is_change(error: &Error) -> bool {
 
 /// Errors of a query whose table a statement such as ALTER TABLE changed: an unknown column, another definition than that of the
 /// snapshot, a deadlock or a wait because of the statement.
-const CHANGED: [u16; 4] = [1054, 1205, 1213, 1412];
+const CHANGED: [u16; 4] = [UNKNOWN_COLUMN, 1205, 1213, 1412];
+
+const UNKNOWN_COLUMN: u16 = 1054;
 
 /// The number of times that something is tried again because of such statements.
 pub(super) const MAX_CHANGES: u32 = 100;

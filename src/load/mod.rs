@@ -17,6 +17,9 @@
 //! | `load_source.rs` | what the join reads: the chunks and the log of a server |
 //! | `loader.rs` | opens the chunks one after another |
 //! | `chunk.rs` | reads a chunk in a thread |
+//! | `certificate.rs` | the certificate of a load: counts and hashes of its chunks |
+//! | `row_hash.rs` | the hash of rows |
+//! | `pace.rs` | limits the number of rows per second |
 //! | `progress.rs` | reports the progress |
 //! | `killer.rs` | ends a query that is not needed any more |
 //! | `session.rs` | the settings of the session |
@@ -26,6 +29,7 @@
 //! <https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_binary_resultset.html>
 
 mod between;
+mod certificate;
 mod chunk;
 mod decimal;
 mod image;
@@ -35,22 +39,26 @@ mod killer;
 mod load_source;
 mod loader;
 mod members;
+mod pace;
 mod progress;
 mod query;
 mod range;
 mod ranges;
+mod row_hash;
 mod rows;
 mod session;
 mod snapshot;
 mod tables;
 mod temporal;
 
+pub use certificate::CertificateFile;
 pub use join::load;
 pub use killer::Killer;
 pub use loader::LoadOptions;
 pub use query::Part;
 pub use range::{TableRange, read_range};
 pub use ranges::{TableRanges, table_identity};
+pub(crate) use row_hash::hash_rows;
 pub use rows::{TableRequest, TableRows};
 pub use snapshot::{Locks, Snapshot};
 pub use tables::selected;

@@ -2,9 +2,6 @@
 
 use super::LOG;
 use crate::ddl::TableName;
-use crate::error::Result;
-use crate::net::Server;
-use crate::schema::quoted;
 use std::time::{Duration, Instant};
 
 /// The progress of the table that is being loaded.
@@ -19,21 +16,9 @@ pub(super) struct Progress {
 
 impl Progress {
     /// Begins with a table.
-    pub(super) fn of(server: &mut Server, table: &TableName) -> Result<Self> {
-        let sql = format!(
-            "SELECT TABLE_ROWS FROM information_schema.TABLES WHERE TABLE_SCHEMA = {} AND TABLE_NAME = {}",
-            quoted(&table.database),
-            quoted(&table.table)
-        );
-        let estimate = server.connection().query_value(&sql)?.and_then(|rows| rows.parse().ok());
+    pub(super) fn new(table: TableName, estimate: u64) -> Self {
         let now = Instant::now();
-        Ok(Self {
-            table: table.clone(),
-            rows: 0,
-            estimate: estimate.unwrap_or_default(),
-            since: now,
-            reported: now,
-        })
+        Self { table, rows: 0, estimate, since: now, reported: now }
     }
 
     /// True if it is that of this table.

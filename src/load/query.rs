@@ -224,13 +224,15 @@ pub(super) struct TableKind {
     pub(super) is_versioned: bool,
     /// False if a SELECT reads the rows of the present instead of those of the snapshot.
     pub(super) has_snapshots: bool,
+    /// The server's estimate of the number of rows.
+    pub(super) estimate: u64,
 }
 
 impl TableKind {
     /// Queries the kind of a table; an error for a view.
     pub(super) fn ask(server: &mut Server, database: &str, table: &str) -> Result<Self> {
         let sql = format!(
-            "SELECT TABLE_TYPE, ENGINE FROM information_schema.TABLES WHERE TABLE_SCHEMA = {} AND TABLE_NAME = {}",
+            "SELECT TABLE_TYPE, ENGINE, TABLE_ROWS FROM information_schema.TABLES WHERE TABLE_SCHEMA = {} AND TABLE_NAME = {}",
             quoted(database),
             quoted(table)
         );
@@ -247,6 +249,7 @@ impl TableKind {
         Ok(Self {
             is_versioned: kind == "SYSTEM VERSIONED",
             has_snapshots: has_snapshots && kind != "SEQUENCE",
+            estimate: cell(2).parse().unwrap_or_default(),
         })
     }
 }

@@ -5,7 +5,7 @@
 //! position on gets them again.
 
 use super::LOG;
-use super::chunk::{Chunk, ReleasedChunk};
+use super::chunk::{Chunk, Reading, ReleasedChunk};
 use super::loader::{LoadOptions, MAX_CHANGES, PAUSE, is_change};
 use super::query::Part;
 use super::ranges::exists;
@@ -140,6 +140,7 @@ impl RangeRows {
                 position: range.position.clone(),
             }),
             locks: self.options.locks,
+            max_rows_per_second: self.options.max_rows_per_second,
             plan: self.plan.clone(),
             limits: self.limits,
         };
@@ -156,7 +157,8 @@ impl RangeRows {
         }
         let table = TableLoad::new(range.database.clone(), range.table.clone());
         let load = LoadProgress { tables: vec![table], ..LoadProgress::default() };
-        Chunk::start(rows, Position::clone(&self.position), load, 0, self.live.cancel.clone())
+        let reading = Reading::new(rows, load, 0, self.live.cancel.clone());
+        Chunk::start(reading, Position::clone(&self.position))
     }
 
     /// True if the error is that the table does not exist any more, and a reader of the log finds the statement.

@@ -3,6 +3,7 @@
 use super::image::{CellForm, push_image};
 use super::key::{KeyReader, LoadKey};
 use super::members;
+use super::pace::Pace;
 use super::query::{ORDINALS_OF_ROW, Part, Query, TableKind, explain};
 use super::session::{hold, prepare_session};
 use super::snapshot::{Locks, Snapshot};
@@ -35,6 +36,8 @@ pub struct TableRequest {
     pub part: Option<Part>,
     /// The locks that may be used to open the snapshot.
     pub locks: Locks,
+    /// The maximum number of rows per second; `None` for no limit.
+    pub max_rows_per_second: Option<u32>,
     /// The options that determine the schema of batches.
     pub plan: PlanOptions,
     /// The size of batches.
@@ -68,6 +71,8 @@ pub struct TableRows {
     images: Vec<u8>,
     image_rows: i64,
     stamp: LoadStamp,
+    pace: Option<Pace>,
+    estimate: u64,
     has_ended: bool,
     has_failed: bool,
 }
@@ -180,6 +185,8 @@ impl TableRows {
             images: Vec::new(),
             image_rows: 0,
             stamp,
+            pace: request.max_rows_per_second.map(Pace::new),
+            estimate: kind.estimate,
             has_ended: false,
             has_failed: false,
         })
@@ -212,6 +219,11 @@ impl TableRows {
     /// True if the table has an order, so that a read can continue after a row.
     pub fn has_order(&self) -> bool {
         self.key.is_some()
+    }
+
+    /// The server's estimate of the number of rows of the table, which may be wrong by half.
+    pub fn estimated_rows(&self) -> u64 {
+        self.estimate
     }
 
     /// True if the last row was read.
@@ -273,6 +285,7 @@ impl TableRows {
         self.images.clear();
         self.image_rows = 0;
         let room = self.limits.rows.saturating_sub(self.builder.rows()).max(1) as i64;
+        let room = self.pace.as_ref().map_or(room, |pace| room.min(pace.step()));
         while self.images.len() < IMAGES_BYTES && self.image_rows < room {
             let Some(payload) = self.server.connection().next_row().map_err(explain)? else {
                 self.has_ended = true;
@@ -297,6 +310,9 @@ impl TableRows {
         }
         if self.image_rows > 0 {
             self.append()?;
+        }
+        if let Some(pace) = self.pace.as_mut().filter(|_| !self.has_ended) {
+            pace.wait(self.image_rows as u64, cancel)?;
         }
         if self.has_ended {
             // All rows are there: if this fails, the connection and its transaction have ended.

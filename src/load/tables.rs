@@ -37,10 +37,14 @@ pub(super) fn without_key(server: &mut Server, tables: &[TableName]) -> Result<V
 pub(super) fn check_named(filter: &TableFilter, tables: &[TableName]) -> Result<()> {
     match filter.names_without_wildcards().find(|name| !tables.contains(name)) {
         None => Ok(()),
-        Some(name) => Err(Error::schema(format!(
-            "the server has no table {name}, or the user has no SELECT on it, so its rows cannot be loaded"
-        ))),
+        Some(name) => Err(not_there(&name)),
     }
+}
+
+fn not_there(name: &dyn std::fmt::Display) -> Error {
+    Error::schema(format!(
+        "the server has no table {name}, or the user has no SELECT on it, so its rows cannot be loaded"
+    ))
 }
 
 /// The tables of the server that a filter selects, in the order of their names. Views are not tables.
@@ -62,33 +66,32 @@ pub fn selected(server: &mut Server, filter: &TableFilter) -> Result<Vec<TableNa
     Ok(tables)
 }
 
-/// Checks that a load that continues is one of the tables that a filter selects.
-pub(super) fn check_same(
+/// Compares the tables of a load that continues with those that a filter selects. Returns the tables that the filter names and the
+/// load lacks: they are loaded too.
+pub(super) fn added(
     server: &mut Server,
     filter: &TableFilter,
     load: &LoadProgress,
-) -> Result<()> {
+) -> Result<Vec<TableName>> {
     let is_selected = |table: &&TableLoad| filter.accepts(&table.database, &table.table);
-    let name = match load.tables.iter().find(|table| !is_selected(table)) {
-        Some(table) => table.name(),
-        None => {
-            let now = selected(server, filter)?;
-            let is_known = |name: &TableName| {
-                load.tables
-                    .iter()
-                    .any(|known| known.database == name.database && known.table == name.table)
-            };
-            let mut named = filter.names_without_wildcards();
-            match named.find(|name| now.contains(name) && !is_known(name)) {
-                Some(name) => name.to_string(),
-                None => return Ok(()),
-            }
-        }
-    };
-    Err(Error::config(format!(
-        "the initial load began with other tables: {name} differs. Continue with the same ⟦tables⟧, and load others in a stream of \
-             their own"
-    )))
+    if let Some(table) = load.tables.iter().find(|table| !is_selected(table)) {
+        return Err(Error::config(format!(
+            "the initial load began with other tables: ⟦tables⟧ does not select {}. Continue with the tables of its beginning, or \
+             with more",
+            table.name()
+        )));
+    }
+    let mut now = selected(server, filter)?;
+    if load.is_partial {
+        let is_missing = |table: &&TableLoad| !now.iter().any(|name| is_it(table, name));
+        return match load.tables.iter().find(is_missing) {
+            Some(table) if load.chunks == 0 => Err(not_there(&table.name())),
+            _ => Ok(Vec::new()),
+        };
+    }
+    let named: Vec<_> = filter.names_without_wildcards().collect();
+    now.retain(|name| named.contains(name) && !load.tables.iter().any(|known| is_it(known, name)));
+    Ok(now)
 }
 
 /// The progress without the rows of replaced tables, which are read again, and with the new names of tables of which rows are
@@ -112,12 +115,14 @@ pub(super) fn without_replaced(
     }
     for (from, to) in replaced.renames() {
         let is_missing =
-            |table: &TableLoad| is_it(table, from) && has_missing_rows(table, completed);
-        if load.tables.iter().any(is_missing)
+            |table: &&TableLoad| is_it(table, from) && has_missing_rows(table, completed);
+        if let Some(missing) = load.tables.iter().find(is_missing)
             && filter.accepts(&to.database, &to.table)
             && !again.tables.iter().any(|table| is_it(table, to))
         {
-            again.tables.push(TableLoad::new(to.database.clone(), to.table.clone()));
+            let condition = missing.condition.clone();
+            let renamed = TableLoad::new(to.database.clone(), to.table.clone());
+            again.tables.push(TableLoad { condition, ..renamed });
             names.push(to.to_string());
         }
     }

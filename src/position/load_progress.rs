@@ -11,6 +11,37 @@ pub struct LoadProgress {
     pub chunks: u32,
     /// The file and offset from which the rows are consistent: a chunk may contain changes up to there.
     pub consistent_from: Option<(String, u64)>,
+    /// The rows of the last chunk that were read; `None` if they are not counted.
+    pub counted: Option<ChunkCount>,
+    /// True if only some of the stream's tables are loaded.
+    pub is_partial: bool,
+}
+
+/// The rows of a chunk that were read, as an entry of a certificate. It contains no values.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChunkCount {
+    /// The number of the chunk in the load, from 0.
+    pub number: u32,
+    /// The database.
+    pub database: String,
+    /// The table.
+    pub table: String,
+    /// True if it begins with the first row of the table.
+    pub is_first: bool,
+    /// True if it ends with the last row of the table.
+    pub is_last: bool,
+    /// The file of the position of its snapshot.
+    pub file: String,
+    /// The offset of that position.
+    pub offset: u64,
+    /// True if the snapshot contains no transaction from the position on.
+    pub is_exact: bool,
+    /// Otherwise: a file and offset after all transactions that it contains, if known.
+    pub until: Option<(String, u64)>,
+    /// The number of rows.
+    pub rows: u64,
+    /// The sum of the hashes of the rows.
+    pub hash: u128,
 }
 
 /// The progress of one table.
@@ -22,6 +53,8 @@ pub struct TableLoad {
     pub table: String,
     /// The rows that were read.
     pub read: RowsRead,
+    /// A condition in SQL of the rows to read; all rows if `None`.
+    pub condition: Option<String>,
 }
 
 /// The rows of a table that were read.
@@ -67,7 +100,8 @@ impl TableLoad {
 
     /// A table of which no row was read.
     pub fn new(database: impl Into<String>, table: impl Into<String>) -> Self {
-        Self { database: database.into(), table: table.into(), read: RowsRead::Nothing }
+        let (database, table) = (database.into(), table.into());
+        Self { database, table, read: RowsRead::Nothing, condition: None }
     }
 }
 

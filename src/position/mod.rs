@@ -16,6 +16,7 @@ mod order;
 mod place;
 #[allow(clippy::module_inception)] // the file has the name of its type
 mod position;
+mod reload;
 mod stored_load;
 mod stored_position;
 mod varint;
@@ -26,7 +27,7 @@ pub use gtid::{Gtid, Tsid};
 pub(crate) use gtid::{MAX_GNO, decode_tag};
 pub use gtid_set::GtidSet;
 pub use gtid_state::GtidState;
-pub use load_progress::{KeyValues, LoadProgress, RowsRead, TableLoad};
+pub use load_progress::{ChunkCount, KeyValues, LoadProgress, RowsRead, TableLoad};
 pub use mariadb_gtid::{MariadbGtid, MariadbGtidPosition};
 pub use order::PositionFields;
 pub use place::{Place, Time};

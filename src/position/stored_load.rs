@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::load_progress::{KeyValues, LoadProgress, RowsRead, TableLoad};
+use super::load_progress::{ChunkCount, KeyValues, LoadProgress, RowsRead, TableLoad};
 use crate::error::{Error, ErrorKind};
 use crate::wire::{from_hex, to_hex};
 
@@ -13,7 +13,29 @@ pub(super) struct StoredLoad {
     chunks: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     consistent_from: Option<(String, u64)>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    counted: Option<StoredCount>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    partial: bool,
     tables: Vec<StoredTable>,
+}
+
+/// An entry of a certificate; `hash` has 32 hexadecimal digits.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StoredCount {
+    database: String,
+    exact: bool,
+    file: String,
+    first: bool,
+    hash: String,
+    last: bool,
+    number: u32,
+    offset: u64,
+    rows: u64,
+    table: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    until: Option<(String, u64)>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -24,6 +46,8 @@ struct StoredTable {
     database: String,
     read: StoredRead,
     table: String,
+    #[serde(default, rename = "where", skip_serializing_if = "Option::is_none")]
+    condition: Option<String>,
 }
 
 /// The rows that were read; `after` is the key of `part`.
@@ -69,6 +93,8 @@ impl From<&LoadProgress> for StoredLoad {
         Self {
             chunks: load.chunks,
             consistent_from: load.consistent_from.clone(),
+            counted: load.counted.as_ref().map(StoredCount::from),
+            partial: load.is_partial,
             tables: load.tables.iter().map(StoredTable::from).collect(),
         }
     }
@@ -82,7 +108,13 @@ impl From<&TableLoad> for StoredTable {
             RowsRead::Some => (StoredRead::Some, None),
             RowsRead::All => (StoredRead::All, None),
         };
-        Self { after, database: table.database.clone(), read, table: table.table.clone() }
+        Self {
+            after,
+            database: table.database.clone(),
+            read,
+            table: table.table.clone(),
+            condition: table.condition.clone(),
+        }
     }
 }
 
@@ -102,6 +134,56 @@ impl TryFrom<StoredLoad> for LoadProgress {
             tables: tables.collect::<Result<_, _>>()?,
             chunks: stored.chunks,
             consistent_from: stored.consistent_from,
+            counted: stored.counted.map(TryInto::try_into).transpose()?,
+            is_partial: stored.partial,
+        })
+    }
+}
+
+impl ChunkCount {
+    /// The entry of a certificate: JSON on one line.
+    pub fn to_json(&self) -> Result<String, Error> {
+        serde_json::to_string(&StoredCount::from(self))
+            .map_err(|error| Error::new(ErrorKind::Internal, format!("chunk to JSON: {error}")))
+    }
+}
+
+impl From<&ChunkCount> for StoredCount {
+    fn from(count: &ChunkCount) -> Self {
+        Self {
+            database: count.database.clone(),
+            exact: count.is_exact,
+            file: count.file.clone(),
+            first: count.is_first,
+            hash: format!("{:032x}", count.hash),
+            last: count.is_last,
+            number: count.number,
+            offset: count.offset,
+            rows: count.rows,
+            table: count.table.clone(),
+            until: count.until.clone(),
+        }
+    }
+}
+
+impl TryFrom<StoredCount> for ChunkCount {
+    type Error = Error;
+
+    fn try_from(stored: StoredCount) -> Result<Self, Error> {
+        let hash = u128::from_str_radix(&stored.hash, 16)
+            .map_err(|_| Error::config("not a stored position: the hash of a chunk"))?;
+        Ok(Self {
+            number: stored.number,
+            database: stored.database,
+            table: stored.table,
+            is_first: stored.first,
+            is_last: stored.last,
+            file: stored.file,
+            offset: stored.offset,
+            is_exact: stored.exact,
+            until: stored.until,
+            rows: stored.rows,
+            hash,
         })
     }
 }
@@ -117,7 +199,8 @@ impl TryFrom<StoredTable> for TableLoad {
             (StoredRead::All, None) => RowsRead::All,
             _ => return Err(Error::config("not a stored position: the rows that were read")),
         };
-        Ok(Self { database: stored.database, table: stored.table, read })
+        let (database, table, condition) = (stored.database, stored.table, stored.condition);
+        Ok(Self { database, table, read, condition })
     }
 }
 
@@ -137,7 +220,7 @@ impl TryFrom<StoredKey> for KeyValues {
 
 #[cfg(test)]
 mod tests {
-    use crate::position::{KeyValues, LoadProgress, Position, RowsRead, TableLoad};
+    use crate::position::{ChunkCount, KeyValues, LoadProgress, Position, RowsRead, TableLoad};
     use std::sync::Arc;
 
     #[test]
@@ -152,9 +235,24 @@ mod tests {
                 .to_vec(),
             chunks: 7,
             consistent_from: Some(("b.000002".into(), 900)),
+            is_partial: true,
+            counted: Some(ChunkCount {
+                number: 6,
+                database: "shop".into(),
+                table: "orders".into(),
+                is_first: false,
+                is_last: true,
+                file: "b.000001".into(),
+                offset: 4000,
+                is_exact: false,
+                until: Some(("b.000002".into(), 900)),
+                rows: 3,
+                hash: u128::MAX - 1,
+            }),
         };
         load.tables[0].read = RowsRead::UpTo(key);
         load.tables[1].read = RowsRead::Some;
+        load.tables[1].condition = Some("id > 7".into());
         load.tables[2].read = RowsRead::All;
         assert_eq!(load.next().unwrap().0, 0);
         let position =
@@ -164,7 +262,12 @@ mod tests {
         assert_eq!(Position::from_json(&text).unwrap(), position);
         // No key is in messages.
         assert!(!format!("{position:?}").contains("17"), "{position:?}");
-        for bad in [text.replace("2d3137", "2d313"), text.replace(r#","ff0061""#, "")] {
+        assert!(text.contains(r#""hash":"fffffffffffffffffffffffffffffffe""#), "{text}");
+        for bad in [
+            text.replace("2d3137", "2d313"),
+            text.replace(r#","ff0061""#, ""),
+            text.replace("fffe", "fffx"),
+        ] {
             assert_ne!(bad, text);
             Position::from_json(&bad).unwrap_err();
         }

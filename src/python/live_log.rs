@@ -10,12 +10,15 @@ use super::running::{LivePart, LiveSource};
 use crate::cancel::CancelToken;
 use crate::error::{Error, Result};
 use crate::history::{HistoryView, SchemaSnapshot};
-use crate::load::{LoadOptions, Locks, TableRange};
+use crate::load::{CertificateFile, LoadOptions, Locks, TableRange};
 use crate::net::{DumpOptions, random_id};
 use crate::position::{KeyValues, Place, Position};
 use crate::source::{LiveOptions, LiveStart, LogOptions, Stop, TableHistory};
 use pyo3::prelude::*;
 use std::cmp::Ordering;
+use std::fs::OpenOptions;
+use std::io::Write as _;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -75,6 +78,7 @@ impl PyLiveLog {
     #[staticmethod]
     #[pyo3(signature = (
         spec, start, *, ends, server_id, heartbeat, reconnect, max_latency, loads = false, locks = None, chunk_rows = 262_144,
+        max_rows_per_second = None, certificate = None,
     ))]
     #[allow(clippy::too_many_arguments)] // Python's keywords
     fn after(
@@ -89,18 +93,24 @@ impl PyLiveLog {
         loads: bool,
         locks: Option<&str>,
         chunk_rows: u64,
+        max_rows_per_second: Option<u32>,
+        certificate: Option<PathBuf>,
     ) -> Result<Self> {
         let dumping = Dumping::try_new(ends, server_id, heartbeat, reconnect)?;
         let max_latency = seconds("max_latency", max_latency)?;
         let start = live_start(start);
-        let load = (load_options(locks, chunk_rows)?, loads);
+        let load = LoadOptions {
+            max_rows_per_second: rows_per_second(max_rows_per_second)?,
+            certificate: certificate.map(certificate_file),
+            ..load_options(locks, chunk_rows)?
+        };
         Ok(Self {
             spec: spec.clone_ref(py),
             start,
             dumping,
             max_latency,
             range: None,
-            load: Some(load),
+            load: Some((load, loads)),
             rows: None,
         })
     }
@@ -203,7 +213,7 @@ impl PyLiveLog {
     /// Connects, and finds the end of the log if that is the start. The dump begins with the first request for a batch.
     pub(super) fn connect(&self, py: Python<'_>, stop: &Stop) -> PyResult<LiveSource> {
         let mut start = self.start.clone();
-        let loads = self.load.is_some_and(|(_, begins)| begins);
+        let loads = self.load.as_ref().is_some_and(|(_, begins)| *begins);
         // The reader of a range waits for its server.
         let mut server = match (&self.range, &self.rows) {
             (None, None) => Some(self.spec.connect(py)?),
@@ -234,8 +244,8 @@ impl PyLiveLog {
             cancel: CancelToken::default(),
             counters: Arc::default(),
         };
-        let part = match (&self.rows, self.load, &start) {
-            (Some((load, range)), _, _) => LivePart::Rows(*load, Box::new(range.clone())),
+        let part = match (&self.rows, self.load.clone(), &start) {
+            (Some((load, range)), _, _) => LivePart::Rows(load.clone(), Box::new(range.clone())),
             (None, Some((load, true)), _) => LivePart::Load(load, None),
             (None, Some((load, false)), LiveStart::Position(start)) if start.load.is_some() => {
                 LivePart::Load(load, Some(start.clone()))
@@ -246,11 +256,16 @@ impl PyLiveLog {
     }
 }
 
-/// The options of an initial load.
+/// The options of an initial load, without a limit and a certificate.
 fn load_options(locks: Option<&str>, chunk_rows: u64) -> Result<LoadOptions> {
     match chunk_rows {
         0 => Err(Error::config("⟦chunk_rows⟧ must be above 0")),
-        _ => Ok(LoadOptions { locks: locks_of(locks)?, chunk_rows }),
+        _ => Ok(LoadOptions {
+            locks: locks_of(locks)?,
+            chunk_rows,
+            max_rows_per_second: None,
+            certificate: None,
+        }),
     }
 }
 
@@ -259,5 +274,25 @@ pub(super) fn locks_of(locks: Option<&str>) -> Result<Locks> {
     Ok(match locks.map(|locks| word("locks", locks, &["brief"])).transpose()? {
         Some(_) => Locks::Brief,
         None => Locks::None,
+    })
+}
+
+/// The limit of the keyword `max_rows_per_second`.
+pub(super) fn rows_per_second(limit: Option<u32>) -> Result<Option<u32>> {
+    match limit {
+        Some(0) => Err(Error::config("⟦max_rows_per_second⟧ must be above 0")),
+        limit => Ok(limit),
+    }
+}
+
+/// Appends each line to a file, so that it is on the disk before a position after it is returned.
+fn certificate_file(path: PathBuf) -> CertificateFile {
+    CertificateFile::new(move |line| {
+        let opened = OpenOptions::new().append(true).create(true).open(&path);
+        let written = opened.and_then(|mut file| {
+            file.write_all(line.as_bytes())?;
+            file.sync_data()
+        });
+        written.map_err(|error| Error::io(format!("cannot write {}", path.display()), error))
     })
 }

@@ -31,6 +31,7 @@ mod position;
 mod read_keywords;
 mod read_options;
 mod reader;
+mod row_hash;
 mod running;
 mod schemas;
 mod server;
@@ -82,6 +83,8 @@ mod _native {
     use super::reader::{
         PyBinlogReader, expand_source, infer_schema, nested_json_schema, read_binlog,
     };
+    #[pymodule_export]
+    use super::row_hash::hash_rows;
     #[pymodule_export]
     use super::server::PyServer;
     #[pymodule_export]

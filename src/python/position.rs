@@ -1,8 +1,10 @@
 //! `Position`: the place at which to continue reading.
 
 use super::hooks::html_of;
+use super::input::table_name;
+use super::keywords::Patterns;
 use crate::error::Error;
-use crate::position::{GtidState, Position, PositionFields, file_number};
+use crate::position::{GtidState, Position, PositionFields, TableLoad, file_number};
 use pyo3::class::basic::CompareOp;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -93,6 +95,16 @@ impl PyPosition {
     fn loading<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyTuple>>> {
         let tables = self.0.load.as_ref().map(|load| load.missing());
         tables.map(|tables| PyTuple::new(py, tables)).transpose()
+    }
+
+    #[doc = include_str!("docs/Position.with_load.txt")]
+    #[pyo3(signature = (tables, *, r#where = None))]
+    fn with_load(&self, tables: Patterns, r#where: Option<String>) -> Result<Self, Error> {
+        let tables = tables.into_vec().into_iter().map(|name| {
+            let (database, table) = table_name(&name)?;
+            Ok(TableLoad { condition: r#where.clone(), ..TableLoad::new(database, table) })
+        });
+        self.0.with_load(tables.collect::<Result<_, Error>>()?).map(Self)
     }
 
     #[doc = include_str!("docs/Position.replace.txt")]

@@ -5,13 +5,13 @@ use super::connection_spec::PyConnectionSpec;
 use super::errors::warn;
 use super::input::table_name;
 use super::interrupts::{SIGNAL_CHECK, waited};
-use super::live_log::locks_of;
+use super::live_log::{locks_of, rows_per_second};
 use super::position::PyPosition;
 use super::read_keywords::ReadKeywords;
 use super::running::zero_dates_warning;
 use crate::cancel::CancelToken;
 use crate::error::{Error, ErrorKind, Result};
-use crate::load::{Killer, Snapshot, TableRequest, TableRows};
+use crate::load::{Killer, Part, Snapshot, TableRequest, TableRows};
 use crate::net::SocketHandle;
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_pyarrow::ToPyArrow;
@@ -32,6 +32,8 @@ struct Shared {
     schema: SchemaRef,
     /// `None` if the envelope needs no position.
     snapshot: Option<Snapshot>,
+    /// The server's estimate of the number of rows of the table.
+    estimate: u64,
     /// `None` in the channel is the end of the rows.
     batches: Mutex<Option<Receiver<Result<Option<Read>>>>>,
     cancel: CancelToken,
@@ -58,15 +60,20 @@ struct Read {
     zero_dates: Vec<(String, u64)>,
 }
 
-/// Returns the rows of a table; see :meth:`binarrow.Server.read_table`.
+/// Returns the rows of a table; see :meth:`binarrow.Server.read_table`. ``ordered``: in the order of its key.
 #[pyfunction]
-#[pyo3(signature = (spec, table, *, r#where = None, locks = None, **keywords))]
+#[pyo3(signature = (
+    spec, table, *, r#where = None, locks = None, max_rows_per_second = None, ordered = false, **keywords,
+))]
+#[allow(clippy::too_many_arguments)] // Python's keywords
 pub(super) fn read_table(
     py: Python<'_>,
     spec: &PyConnectionSpec,
     table: &str,
     r#where: Option<String>,
     locks: Option<&str>,
+    max_rows_per_second: Option<u32>,
+    ordered: bool,
     keywords: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<PyTableRows> {
     let mut keywords = ReadKeywords::of_call("read_table", keywords)?;
@@ -74,12 +81,28 @@ pub(super) fn read_table(
     let plan = keywords.plan_options()?;
     let limits = keywords.limits(&plan.types)?;
     let locks = locks_of(locks)?;
-    let (database, table) = (database.to_owned(), name.to_owned());
-    start_read(
-        py,
-        spec,
-        TableRequest { database, table, condition: r#where, part: None, locks, plan, limits },
-    )
+    // All rows, in the order of the key.
+    let part = ordered.then_some(Part {
+        after: None,
+        upto: None,
+        limit: u64::MAX,
+        number: 0,
+        rows_before: 0,
+        snapshot: None,
+        reached: None,
+        position: None,
+    });
+    let request = TableRequest {
+        database: database.to_owned(),
+        table: name.to_owned(),
+        condition: r#where,
+        part,
+        locks,
+        max_rows_per_second: rows_per_second(max_rows_per_second)?,
+        plan,
+        limits,
+    };
+    start_read(py, spec, request)
 }
 
 /// Connects, opens the snapshot and starts to read the rows.
@@ -96,16 +119,18 @@ fn start_read(
         Ok(opened) => opened?,
         Err(raised) => {
             handle.shutdown();
-            end_query(killer);
+            killer.kill_in_background();
             return Err(raised);
         }
     };
     let (schema, snapshot) = (Arc::clone(&rows.plan().schema), rows.snapshot().cloned());
+    let estimate = rows.estimated_rows();
     let cancel = spec.passes().begin();
     let batches = start(rows, cancel.clone())?;
     Ok(PyTableRows(Arc::new(Shared {
         schema,
         snapshot,
+        estimate,
         batches: Mutex::new(Some(batches)),
         cancel,
         handle,
@@ -221,7 +246,7 @@ impl Shared {
             && self.process == std::process::id()
             && let Some(killer) = killer
         {
-            end_query(killer);
+            killer.kill_in_background();
         }
     }
 
@@ -242,12 +267,6 @@ impl Shared {
             _ => Err(already_read()),
         }
     }
-}
-
-/// Ends a query in another thread. If this fails, the query ends when the server writes its next rows.
-fn end_query(killer: Killer) {
-    let kill = move || drop(killer.kill());
-    drop(std::thread::Builder::new().name("binarrow-kill".into()).spawn(kill));
 }
 
 fn already_read() -> Error {
@@ -285,6 +304,12 @@ impl PyTableRows {
     #[getter]
     fn rows(&self) -> u64 {
         self.0.rows.load(Ordering::Relaxed)
+    }
+
+    /// The server's estimate of the number of rows of the table, without ``where``. It may be wrong by half.
+    #[getter]
+    fn estimated_rows(&self) -> u64 {
+        self.0.estimate
     }
 
     #[doc = include_str!("docs/TableRows.read_all.txt")]

@@ -126,6 +126,10 @@ def test_examples_of_existing_rows(server: Server, tmp_path: Path) -> None:
     assert len(examples("python", "rows")) > 1
     for code in examples("python", "rows"):
         assert run("python", at(server, code), tmp_path).startswith(f"{count} rows")
+    run("python", example("python", "again"), tmp_path)
+    position = binarrow.FileCheckpoint(tmp_path / "orders.json").load()
+    assert position is not None
+    assert position.loading == ("shop.orders",)
     server.execute("REVOKE SELECT ON shop.* FROM repl")
 
 

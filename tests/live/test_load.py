@@ -17,12 +17,14 @@ from support import live
 from support.servers.servers import Server
 from support.workloads import loads
 
-SERVERS = {
+SERVERS: dict[str, tuple[str, tuple[str, ...]]] = {
     "mysql": ("mysql", ()),
     "mysql without GTIDs": ("mysql", live.NO_GTIDS),
     "mysql-5.7": ("mysql-5.7", ()),
     "mariadb-11.8": ("mariadb-11.8", ()),
 }
+if os.environ.get("BINARROW_ALL_SERVERS"):
+    SERVERS["mariadb-10.11"] = ("mariadb-10.11", ())
 RESTARTS = int(os.environ.get("BINARROW_LOAD_RESTARTS", "5"))
 
 Row = tuple[Any, ...]

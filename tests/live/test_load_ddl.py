@@ -324,6 +324,8 @@ def test_settings_of_the_server(server: Server, source: binarrow.Server) -> None
         "completion_type": "2",
         "wait_timeout": "1",
         "sql_select_limit": "7",
+        "max_join_size": "7",
+        "sql_safe_updates": "1",
     }
     if server.flavor.startswith("mariadb"):
         settings["idle_transaction_timeout"] = "1"

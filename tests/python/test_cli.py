@@ -26,7 +26,7 @@ import binarrow
 from binarrow.cli import app
 
 EXECUTABLE = [sys.executable, "-c", "from binarrow.cli import main; main()"]
-COMMANDS = ("inspect", "stats", "export", "schema", "splits", "check", "tail", "history")
+COMMANDS = ("inspect", "stats", "export", "schema", "splits", "check", "tail", "history", "load")
 
 
 def run(*arguments: object):

@@ -210,4 +210,4 @@ def test_flags_are_described_in_their_own_words():
 
 
 def test_each_command_is_in_the_table_of_flags():
-    assert OWN_FLAGS.keys() | {"history"} == COMMANDS.keys()
+    assert OWN_FLAGS.keys() | {"history", "load"} == COMMANDS.keys()

@@ -7,7 +7,7 @@ import sys
 import typer
 
 from binarrow import __version__
-from binarrow.cli import check, export, history, inspect, schema, splits, stats, tail
+from binarrow.cli import check, export, history, inspect, load, schema, splits, stats, tail
 from binarrow.cli.command import SETTINGS, Command, Group, ending, show_help_without_command
 from binarrow.cli.failure import exit_codes
 from binarrow.supported import TESTED
@@ -35,6 +35,7 @@ for name, module in {
     codes = exit_codes(getattr(module, "EXIT_CODES", None))
     app.command(name, cls=Command, epilog=ending(module.EXAMPLES, codes))(module.command)
 app.add_typer(history.app, name="history")
+app.add_typer(load.app, name="load")
 
 
 def _print_version(wanted: bool) -> None:

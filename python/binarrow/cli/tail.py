@@ -29,6 +29,7 @@ from binarrow.cli.failure import reports_failure
 from binarrow.cli.flags import Reading, flag, reads
 from binarrow.cli.marker_lines import Marker, json_marker, text_marker
 from binarrow.cli.output import Screen
+from binarrow.cli.progress import load_progress_of
 from binarrow.cli.server_options import Login, Url, logs_in
 from binarrow.cli.writer import FileFormat, types_for
 
@@ -71,6 +72,10 @@ def command(
         int | None, flag("server_id", min=1, max=0xFFFF_FFFF, show_default=False)
     ] = None,
     reconnect: Annotated[float, flag("reconnect", min=0)] = 3600.0,
+    max_rows_per_second: Annotated[
+        int | None, flag("max_rows_per_second", min=1, show_default=False)
+    ] = None,
+    certificate: Annotated[Path | None, flag("certificate", show_default=False)] = None,
     *,
     login: Login,
     reading: Reading,
@@ -101,6 +106,8 @@ def command(
             checkpoint=FileCheckpoint(checkpoint) if checkpoint is not None else None,
             server_id=server_id,
             reconnect=reconnect or None,
+            max_rows_per_second=max_rows_per_second,
+            certificate=certificate,
             types=types_for(FileFormat.jsonl, "native"),
             envelope=ENVELOPE,
             envelope_prefix=PREFIX,
@@ -113,7 +120,7 @@ def command(
         del pa
         with _Signals() as signals:
             try:
-                with stream:
+                with stream, load_progress_of(stream, server):
                     _follow(stream, printer, signals)
             except _PrintingEndedError:
                 _drop_output()

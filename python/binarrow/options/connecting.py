@@ -376,6 +376,44 @@ OPTIONS = (
         Spark(of="server", default="262144"),
     ),
     Option(
+        "max_rows_per_second",
+        COUNT,
+        None,
+        """
+        The maximum number of rows that an initial load reads per second, to limit the load of the
+        server.
+
+        Chunks then have at most this number of rows, so that a transaction is open for a second.
+        """,
+        STREAM,
+        flag=Flag(
+            "--max-rows-per-second",
+            {"tail": None},
+            "ROWS",
+            "The maximum number of rows that --start snapshot reads per second.",
+        ),
+    ),
+    Option(
+        "certificate",
+        PATH,
+        None,
+        """
+        A file to which an initial load writes the number and the hash of the rows of each chunk.
+
+        ``binarrow load check`` compares it with the server. It contains no values. An initial load
+        that begins replaces the file. One that continues appends to it, and raises a
+        :class:`ConfigError` if it is not the file of this load.
+        """,
+        STREAM,
+        flag=Flag(
+            "--certificate",
+            {"tail": None},
+            "FILE",
+            "Write the number and the hash of the rows of each chunk of an initial load to this"
+            " file, for 'binarrow load check'.",
+        ),
+    ),
+    Option(
         "max_latency",
         SECONDS,
         0.5,

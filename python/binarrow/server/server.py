@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack, get_args, overload
 
 from binarrow import _native
@@ -18,6 +20,7 @@ from binarrow._native import (
     read_binlog,
 )
 from binarrow.checkpoint import Checkpoint
+from binarrow.server.certificate import prepare
 from binarrow.server.check import Check
 from binarrow.server.preflight import checks
 from binarrow.server.privileges import Use
@@ -48,6 +51,8 @@ class Server(Session):
         reconnect: float | None = 3600.0,
         locks: Literal["brief"] | None = None,
         chunk_rows: int = 262_144,
+        max_rows_per_second: int | None = None,
+        certificate: str | os.PathLike[str] | None = None,
         max_latency: float = 0.5,
         include: None = None,
         **keywords: Unpack[ShapingKeywords],
@@ -65,6 +70,8 @@ class Server(Session):
         reconnect: float | None = 3600.0,
         locks: Literal["brief"] | None = None,
         chunk_rows: int = 262_144,
+        max_rows_per_second: int | None = None,
+        certificate: str | os.PathLike[str] | None = None,
         max_latency: float = 0.5,
         include: MarkerKind | Sequence[MarkerKind] | None,
         **keywords: Unpack[ShapingKeywords],
@@ -81,6 +88,8 @@ class Server(Session):
         reconnect: float | None = 3600.0,
         locks: Literal["brief"] | None = None,
         chunk_rows: int = 262_144,
+        max_rows_per_second: int | None = None,
+        certificate: str | os.PathLike[str] | None = None,
         max_latency: float = 0.5,
         include: MarkerKind | Sequence[MarkerKind] | None = None,
         **keywords: Unpack[ShapingKeywords],
@@ -136,6 +145,17 @@ class Server(Session):
             chunk_rows: The maximum number of rows that an initial load reads in one snapshot.
 
                 The transaction of a snapshot is open until these rows are read.
+            max_rows_per_second: The maximum number of rows that an initial load reads per second,
+                to limit the load of the server.
+
+                Chunks then have at most this number of rows, so that a transaction is open for a
+                second.
+            certificate: A file to which an initial load writes the number and the hash of the rows
+                of each chunk.
+
+                ``binarrow load check`` compares it with the server. It contains no values. An
+                initial load that begins replaces the file. One that continues appends to it, and
+                raises a :class:`ConfigError` if it is not the file of this load.
             max_latency: The maximum number of seconds that rows wait for their batch to fill, while
                 more rows arrive.
 
@@ -173,6 +193,8 @@ class Server(Session):
             loads=loads,
             locks=locks,
             chunk_rows=chunk_rows,
+            max_rows_per_second=max_rows_per_second,
+            certificate=None if certificate is None else Path(certificate).absolute(),
             ends=ends,
             server_id=server_id,
             heartbeat=heartbeat,
@@ -184,6 +206,8 @@ class Server(Session):
             reader = read_binlog(log, stop=None if ends else stop, **options)
         except TypeError as error:
             raise TypeError(str(error).replace("read_binlog()", "stream()")) from None
+        if certificate is not None:
+            prepare(certificate, None if loads else start if kept is None else kept)
         return Stream(reader, checkpoint)
 
     def read_table(
@@ -193,6 +217,7 @@ class Server(Session):
         columns: str | Sequence[str] | None = None,
         where: str | None = None,
         locks: Literal["brief"] | None = None,
+        max_rows_per_second: int | None = None,
         **keywords: Unpack[TableKeywords],
     ) -> TableRows:
         """Returns the rows that a table has now, as an Arrow stream, over a separate connection.
@@ -236,6 +261,8 @@ class Server(Session):
             locks: ``"brief"`` permits FLUSH TABLES WITH READ LOCK until the snapshot is open: all
                 writes on the server wait for a moment. A running statement delays the lock; each of
                 its waits ends after five seconds with an error. Requires RELOAD.
+            max_rows_per_second: The maximum number of rows that are read per second. The
+                transaction of the snapshot remains open for longer.
             keywords: As for :func:`read_binlog`: ``types``, ``envelope``, ``layout``, ``mask``,
                 ``mask_salt``, ``batch_rows``, ``batch_bytes``.
 
@@ -250,7 +277,13 @@ class Server(Session):
             raise ConfigError("columns is empty: leave it out to read all columns")
         selected = None if columns is None else {"*.*": columns}
         return _native.read_table(
-            self._spec, table, where=where, locks=locks, columns=selected, **keywords
+            self._spec,
+            table,
+            where=where,
+            locks=locks,
+            max_rows_per_second=max_rows_per_second,
+            columns=selected,
+            **keywords,
         )
 
     def range(
@@ -398,7 +431,8 @@ class Server(Session):
 
         Args:
             use: The use to check the server for: ``"stream"`` (streams without a history),
-                ``"history"`` (streams with one) or ``"spark"``. If a privilege for it is missing,
+                ``"history"`` (streams with one), ``"spark"`` or ``"load"`` (initial loads). If a
+                privilege for it is missing,
                 that is an ``error``. By default all privileges are checked, and a missing one that
                 only some uses need is a ``warning``.
             tables: Tables, ``database.table``, whose structure the user must be allowed to see.

@@ -128,7 +128,9 @@ impl LoadSource for ModelSource {
         Ok(ModelLog { shared: self.shared.clone(), position: from.clone(), goal })
     }
 
-    fn log_end(&self, _load: Option<&LoadProgress>) {}
+    fn complete(&self, _position: &Position) -> Result<()> {
+        Ok(())
+    }
 
     fn cancel_with(&mut self, _cancel: &CancelToken) {}
 }
