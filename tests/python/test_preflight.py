@@ -60,6 +60,8 @@ class Server:
     )
     hidden: tuple[str, ...] = ()
     is_visible: bool = True
+    xa: int = 0
+    log_status: bool = True
     filters: tuple[str, ...] = ()
     error: binarrow.ServerError | None = None
     tls_version: str | None = "TLSv1.3"
@@ -94,6 +96,12 @@ class Server:
 
     def grants(self) -> list[str]:
         return list(self.granted)
+
+    def xa_commits(self) -> int:
+        return self.xa
+
+    def may_read_log_status(self) -> bool:
+        return self.log_status
 
 
 def graded(use: Any = None, tables: tuple[str, ...] = (), **changes: Any) -> dict[str, Check]:
@@ -304,3 +312,48 @@ def test_positions_that_may_be_ahead():
     assert "BACKUP_ADMIN" in found.advice
     assert "BACKUP_ADMIN" not in graded(is_visible=False, version="5.7.29")["position()"].advice
     assert "position()" not in graded(error=denied())
+
+
+@pytest.mark.parametrize(
+    ("changes", "grade", "value", "advice"),
+    [
+        ({}, "ok", "exact", ""),
+        ({"flavor": "mariadb", "settings": MARIADB}, "ok", "exact", ""),
+        ({"log_status": False}, "ok", "before the snapshot", "GRANT BACKUP_ADMIN"),
+        ({"xa": 3}, "ok", "before the snapshot", 'needs exact positions: use locks="brief"'),
+        ({"version": "5.7.29"}, "ok", "before the snapshot", 'positions: use locks="brief"'),
+        (
+            {"log_status": False, "gtid_mode": "OFF"},
+            "warning",
+            "only with a lock",
+            "or set gtid_mode",
+        ),
+        ({"xa": 1, "gtid_mode": "OFF"}, "warning", "only with a lock", "XA transactions were"),
+        (
+            {"version": "5.7.29", "gtid_mode": "OFF"},
+            "warning",
+            "only with a lock",
+            'set gtid_mode = ON; or use locks="brief", with GRANT RELOAD',
+        ),
+        (
+            {"flavor": "mariadb", "settings": MARIADB, "xa": 1},
+            "warning",
+            "only with a lock",
+            'started: use locks="brief", with GRANT RELOAD',
+        ),
+    ],
+)
+def test_positions_of_snapshots(changes, grade, value, advice):
+    changes = dict(changes)
+    mode = changes.pop("gtid_mode", None)
+    if mode is not None:
+        changes["settings"] = {**GOOD, "gtid_mode": mode}
+    found = graded(**changes)["snapshot positions"]
+    assert (found.grade, found.value.startswith(value)) == (grade, True)
+    assert advice in found.advice
+    needed = graded("load", **changes)["snapshot positions"]
+    assert needed.grade == ("error" if grade == "warning" else grade)
+    granted = ("GRANT SELECT, RELOAD ON *.* TO `me`@`%`",)
+    found = graded("load", granted=granted, **changes)["snapshot positions"]
+    assert found.grade == grade
+    assert "RELOAD" not in found.advice

@@ -302,7 +302,7 @@ class _Changes:
 def _algebra(
     table: LoadedTable, rows: Iterable[pa.RecordBatch], events: list[Event], place: int | None
 ) -> str | None:
-    """Compares a table as a whole. Returns the difference; an empty text without one."""
+    """Compares a table completely. Returns the difference; an empty text without one."""
     count = total = 0
     for batch in rows:
         hashes = hash_rows(batch.select(table.columns))
