@@ -58,7 +58,7 @@ pub use loader::LoadOptions;
 pub use query::Part;
 pub use range::{TableRange, read_range};
 pub use ranges::{TableRanges, table_identity};
-pub(crate) use row_hash::hash_rows;
+pub use row_hash::hash_rows;
 pub use rows::{TableRequest, TableRows};
 pub use snapshot::{Locks, Snapshot};
 pub use tables::selected;

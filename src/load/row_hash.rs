@@ -34,7 +34,7 @@ use arrow_schema::{DataType, TimeUnit};
 ///
 /// # Errors
 /// A column has a type that no batch of binarrow has.
-pub(crate) fn hash_rows<'a>(
+pub fn hash_rows<'a>(
     columns: impl IntoIterator<Item = &'a dyn Array>,
     mut each: impl FnMut(u128),
 ) -> Result<()> {

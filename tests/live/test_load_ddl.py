@@ -300,14 +300,14 @@ def test_masks_and_operations(source: binarrow.Server) -> None:
 def test_other_tables_than_at_the_start(server: Server, source: binarrow.Server) -> None:
     with source.stream("snapshot", tables="live.a", chunk_rows=100) as changes:
         position = next(changes).position
-    for tables in (["live.b"], ["live.a", "live.b"]):
-        with (
-            pytest.raises(
-                binarrow.ConfigError, match=r"began with other tables: live\.[ab] differs"
-            ),
-            source.stream(position, tables=tables) as changes,
-        ):
-            next(changes)
+    # With more tables it continues: see `test_tables_are_added_during_a_load`.
+    with (
+        pytest.raises(
+            binarrow.ConfigError, match=r"began with other tables: .* does not select live\.a"
+        ),
+        source.stream(position, tables=["live.b"]) as changes,
+    ):
+        next(changes)
     with (
         pytest.raises(
             binarrow.SchemaError, match=r"no table live\.missing, or the user has no SELECT"
@@ -324,7 +324,7 @@ def test_settings_of_the_server(server: Server, source: binarrow.Server) -> None
         "completion_type": "2",
         "wait_timeout": "1",
         "sql_select_limit": "7",
-        "max_join_size": "7",
+        "max_join_size": "500",
         "sql_safe_updates": "1",
     }
     if server.flavor.startswith("mariadb"):

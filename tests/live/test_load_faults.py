@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import json
+import os
+import pty
+import re
+import subprocess
+import sys
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -393,3 +399,37 @@ def test_partitions_without_events(server: Server, source: binarrow.Server) -> N
     assert {key: v for key, v in rows.items() if key >= 400} == {
         key: v for key, v in wanted.items() if key >= 400
     }
+
+
+def test_tail_shows_the_progress_of_a_load(
+    server: Server, source: binarrow.Server, tmp_path: Path
+) -> None:
+    """On a terminal, while the rows go to a file."""
+    terminal, its_end = pty.openpty()
+    url = f"mysql://live@127.0.0.1:{server.port}/?allow_public_key_retrieval=true"
+    arguments = ["tail", url, "--start", "snapshot", "--stop", "end", "--tables", "live.*"]
+    own = ["--max-rows-per-second", str(ROWS), "--certificate", str(tmp_path / "load.jsonl")]
+    with (tmp_path / "rows").open("wb") as rows:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "binarrow", *arguments, *own],
+            stdout=rows,
+            stderr=its_end,
+            env={**os.environ, "MYSQL_PWD": "l1ve", "TERM": "xterm", "COLUMNS": "120"},
+        )
+        os.close(its_end)
+        shown = b""
+        with contextlib.suppress(OSError):  # the process has ended
+            while piece := os.read(terminal, 4096):
+                shown += piece
+        assert process.wait(30) == 0, shown
+    os.close(terminal)
+    assert re.search(rb"[1-9][\d,]* of about [\d,]+ rows.* [\d,]+ rows/s", shown), shown
+    assert (tmp_path / "rows").read_bytes().count(b"live.") == 2 * ROWS
+    ran = subprocess.run(
+        [sys.executable, "-m", "binarrow", "load", "check", str(tmp_path / "load.jsonl"), url],
+        env={**os.environ, "MYSQL_PWD": "l1ve"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert ran.stdout.count("the rows of all chunks are those of the server") == 2, ran.stdout

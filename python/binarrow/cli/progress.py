@@ -92,7 +92,9 @@ def _watch_load(stream: Stream[Any], server: Server, done: threading.Event) -> N
         TimeElapsedColumn(),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+    console = Console(stderr=True)
+    # The rows go to stdout as they are.
+    with Progress(*columns, console=console, transient=True, redirect_stdout=False) as progress:
         task = progress.add_task("", total=estimate, speed=0)
         while not done.wait(INTERVAL):
             rows = stream.stats()["loaded_rows"]
