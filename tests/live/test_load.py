@@ -1,4 +1,25 @@
-"""`Server.stream("snapshot")`: existing rows, joined with the changes that are made while they are read."""
+"""`Server.stream("snapshot")`: existing rows, joined with the changes that are made while they are read.
+
+Errors that other programs had when they loaded tables, and the tests of them here:
+
+| error | test |
+|---|---|
+| one key lost, or returned twice, between two chunks | all tests here; `KeyLost`, `KeyTwice` in `src/load/join/simulation/faults.rs` |
+| empty chunks of sparse keys; too large chunks of skewed ones | `test_chunks_of_skewed_and_sparse_keys` |
+| bounds of BIGINT UNSIGNED above 2**63, VARBINARY, ci collations, keys of several columns | `loads.TABLES` |
+| rows lost after a restart inside a statement of many rows | `test_a_load_continues_after_a_restart` |
+| GTID sets with gaps | `test_a_gap_in_the_gtids` |
+| values that differ between load and stream | `tests/fidelity/test_read_table.py` |
+| a table that is added later: its chunks twice, or its name matched as a prefix | `test_tables_are_added_during_a_load` |
+| rows lost without GTIDs | `mysql without GTIDs` in `SERVERS` |
+| a transaction or locks that remain | `test_locks_and_transactions_of_a_chunk`, `test_no_transaction_outlives_the_load` |
+| the estimated number of rows determines the chunks | `test_a_table_without_statistics` |
+| bounds of chunks by scans of the table | the reads in `test_chunks_of_skewed_and_sparse_keys` |
+| a load that does not end without changes | `test_an_idle_server` |
+| a load that takes longer than the log is kept | `test_the_log_is_purged_during_a_load` |
+| binlog.999999, then binlog.1000000 | the simulation, whose files get another digit |
+| columns in another order after ALTER TABLE | `test_a_column_is_added` |
+"""
 
 from __future__ import annotations
 

@@ -275,7 +275,9 @@ def test_tables_are_loaded_again(server: Server, source: binarrow.Server) -> Non
     assert rows["a", 3] == 7
 
 
-def test_tables_are_added_during_a_load(source: binarrow.Server) -> None:
+def test_tables_are_added_during_a_load(server: Server, source: binarrow.Server) -> None:
+    # Its name begins with that of another.
+    server.execute("CREATE TABLE live.ab LIKE live.a", "INSERT INTO live.ab SELECT * FROM live.a")
     seen: Counter[Any] = Counter()
     with source.stream("snapshot", tables="live.a", chunk_rows=300, batch_rows=300) as changes:
         batch = next(changes)
@@ -349,6 +351,111 @@ def test_locks_and_transactions_of_a_chunk(server: Server, source: binarrow.Serv
         server.execute("SET lock_wait_timeout = 1", "UPDATE live.a SET v = v + 1")
     assert ("TABLE", "live", "a", "SHARED_READ") in seen
     assert {lock[3] for lock in seen} <= {"SHARED_READ", "INTENTION_EXCLUSIVE", "SHARED"}, seen
+
+
+def test_a_gap_in_the_gtids(server: Server, source: binarrow.Server) -> None:
+    """The positions of a user without further privileges are GTID sets; this one has gaps."""
+    if server.is_mariadb:
+        [(domain,)] = server.query("SELECT @@gtid_domain_id")
+        gap = (
+            "SET gtid_domain_id = 7",
+            "SET gtid_seq_no = 900",
+            "INSERT INTO live.a VALUES (-1, 0)",
+        )
+        after = (
+            "SET gtid_seq_no = 1000",
+            "INSERT INTO live.a VALUES (-2, 0)",
+            f"SET gtid_domain_id = {domain}",
+        )
+    else:
+        [(uuid,)] = server.query("SELECT @@server_uuid")
+        gap = (
+            f"SET gtid_next = '{uuid}:100000'",
+            "INSERT INTO live.a VALUES (-1, 0)",
+            "SET gtid_next = AUTOMATIC",
+        )
+        after = (
+            f"SET gtid_next = '{uuid}:100010'",
+            "INSERT INTO live.a VALUES (-2, 0)",
+            "SET gtid_next = AUTOMATIC",
+        )
+    server.execute(
+        "DROP USER IF EXISTS few@'%'",
+        "CREATE USER few@'%' IDENTIFIED BY 'l1ve'",
+        "GRANT REPLICATION SLAVE, REPLICATION CLIENT, SELECT ON *.* TO few@'%'",
+        *gap,
+    )
+    rows: dict[tuple[str, int], int] = {}
+    read: dict[str, Any] = {"tables": "live.*", "chunk_rows": 500, "batch_rows": 250}
+    with live.reach(server, user="few") as few:
+        place: Any = "snapshot"
+        for number in range(100):
+            with few.stream(place, stop="end", **read) as changes:
+                for batch in changes:
+                    for row in batch.to_pyarrow().to_pylist():
+                        rows[batch.table, row["id"]] = row["v"]
+                    place = batch.position
+                    if number < 3:
+                        break
+                else:
+                    break
+            if number == 1:
+                server.execute(*after)
+            server.execute(f"INSERT INTO live.b VALUES ({-1 - number}, 0)")
+    wanted = {
+        (table, key): v
+        for table in "ab"
+        for key, v in server.query(f"SELECT id, v FROM live.{table}")
+    }
+    assert rows == wanted
+
+
+def test_a_table_without_statistics(
+    server: Server, source: binarrow.Server, tmp_path: Path
+) -> None:
+    """The server estimates no rows: chunks have the requested size."""
+    server.execute(
+        "CREATE TABLE live.unknown (id INT PRIMARY KEY, v INT) STATS_PERSISTENT=1 STATS_AUTO_RECALC=0",
+        "INSERT INTO live.unknown SELECT id, v FROM live.a",
+    )
+    path = tmp_path / "load.jsonl"
+    with source.stream(
+        "snapshot", stop="end", tables="live.unknown", chunk_rows=500, certificate=path
+    ) as changes:
+        assert sum(batch.num_rows for batch in changes) == ROWS
+    sizes = [line["chunk"]["rows"] for line in map(json.loads, path.open()) if "chunk" in line]
+    assert sizes == [500, 500, 500, 500, 0]
+
+
+def test_the_log_is_purged_during_a_load(server: Server, source: binarrow.Server) -> None:
+    """Files of the log before the position are not needed. Without those after it, the load cannot continue."""
+    if server.is_mariadb:
+        # Otherwise the server keeps files until a replica is connected.
+        server.execute("SET GLOBAL slave_connections_needed_for_purge = 0")
+    read: dict[str, Any] = {"tables": "live.*", "chunk_rows": 200, "batch_rows": 200}
+    rows: dict[tuple[str, int], int] = {}
+    with source.stream("snapshot", stop="end", **read) as changes:
+        for number, batch in enumerate(changes):
+            for row in batch.to_pyarrow().to_pylist():
+                rows[batch.table, row["id"]] = row["v"]
+            if number == 2:
+                early = batch.position
+            if number in (3, 6, 9):
+                server.execute("UPDATE live.b SET v = v + 1", "FLUSH BINARY LOGS")
+                server.execute(f"PURGE BINARY LOGS TO '{batch.position.file}'")
+        end = changes.position
+    assert end is not None
+    with source.stream(end, stop="end", **read) as changes:
+        for batch in changes:
+            for row in batch.to_pyarrow().to_pylist():
+                rows[batch.table, row["id"]] = row["v"]
+    assert {key: v for (table, key), v in rows.items() if table == "b"} == dict(
+        server.query("SELECT id, v FROM live.b")
+    )
+    server.execute("FLUSH BINARY LOGS")
+    server.execute(f"PURGE BINARY LOGS TO '{server.binlog_files()[-1].name}'")
+    with pytest.raises(binarrow.PositionPurgedError, match="start again from a snapshot"):
+        list(source.stream(early, stop="end", **read))
 
 
 def test_the_number_of_rows_per_second(source: binarrow.Server) -> None:
