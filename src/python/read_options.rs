@@ -12,7 +12,7 @@ use crate::columnar::{
     TypeOptions,
 };
 use crate::error::Error;
-use crate::history::ForeignKeys;
+use crate::history::{ForeignKeys, Schemas};
 use crate::reader::{BatchLimits, DecodeOptions, Reaction, ReadOptions, UnloggedChanges};
 use crate::schema::NameCase;
 use crate::source::{LogOptions, Start, Stop, TableHistory};
@@ -45,35 +45,9 @@ impl ReadKeywords {
         if let Some(history) = &self.history {
             tables = tables.without(history.0.own_tables());
         }
-        let name_case = match self.lower_case_table_names {
-            None => NameCase::Unknown,
-            Some(case @ 0..=2) => NameCase::of(case),
-            Some(case) => {
-                let message = format!("lower_case_table_names must be 0, 1 or 2, not {case}");
-                return Err(Error::config(message).into());
-            }
-        };
-        let unlogged = UnloggedChanges {
-            asked: self.unlogged_changes.map(|reaction| match reaction {
-                "error" => Reaction::Error,
-                "warn" => Reaction::Warn,
-                _ => Reaction::Ignore,
-            }),
-            ..UnloggedChanges::default()
-        };
-        if !plan.schemas.is_empty() {
-            let keys = ForeignKeys::of_schemas(&plan.schemas);
-            drop(unlogged.foreign_keys.set(Arc::new(keys)));
-        }
-        for (database, table, column) in plan.schemas.doubtful_members() {
-            if tables.accepts(database, table) {
-                let message = format!(
-                    "schemas: a member of {database}.{table}.{column} contains '?', which servers also print for characters above \
-                     U+FFFF too: if it is one, write the character itself"
-                );
-                warn(py, &message)?;
-            }
-        }
+        let name_case = name_case(self.lower_case_table_names)?;
+        let unlogged = unlogged_changes(self.unlogged_changes, &plan.schemas);
+        warn_of_doubtful_members(py, &plan.schemas, &tables)?;
         let emit_uncommitted = self.uncommitted == "emit";
         let skip_statements = self.statements == "skip";
         let allow_gaps = self.gaps == "allow";
@@ -198,6 +172,52 @@ impl ReadKeywords {
             schemas: SchemasKeyword::schemas(self.schemas.take())?,
         })
     }
+}
+
+/// The keyword `lower_case_table_names`.
+fn name_case(variable: Option<u8>) -> Result<NameCase, Error> {
+    match variable {
+        None => Ok(NameCase::Unknown),
+        Some(case @ 0..=2) => Ok(NameCase::of(case)),
+        Some(case) => {
+            let message = format!("lower_case_table_names must be 0, 1 or 2, not {case}");
+            Err(Error::config(message))
+        }
+    }
+}
+
+/// The keyword `unlogged_changes`, and the foreign keys that cause such changes.
+fn unlogged_changes(reaction: Option<&str>, schemas: &Schemas) -> UnloggedChanges {
+    let unlogged = UnloggedChanges {
+        asked: reaction.map(|reaction| match reaction {
+            "error" => Reaction::Error,
+            "warn" => Reaction::Warn,
+            _ => Reaction::Ignore,
+        }),
+        ..UnloggedChanges::default()
+    };
+    if !schemas.is_empty() {
+        drop(unlogged.foreign_keys.set(Arc::new(ForeignKeys::of_schemas(schemas))));
+    }
+    unlogged
+}
+
+/// Warns of members of ENUM and SET columns whose text may not be what the server has.
+fn warn_of_doubtful_members(
+    py: Python<'_>,
+    schemas: &Schemas,
+    tables: &TableFilter,
+) -> PyResult<()> {
+    for (database, table, column) in schemas.doubtful_members() {
+        if tables.accepts(database, table) {
+            let message = format!(
+                "schemas: a member of {database}.{table}.{column} contains '?', which servers also print for characters above \
+                 U+FFFF: if it is one, write the character itself"
+            );
+            warn(py, &message)?;
+        }
+    }
+    Ok(())
 }
 
 /// The keyword `include`.
