@@ -33,7 +33,8 @@ pub(super) fn create_tables(connection: &mut Connection) -> Result<()> {
 
 /// The sources that have a history.
 pub(super) fn sources(connection: &mut Connection) -> Result<Vec<String>> {
-    let rows = connection.query("SELECT DISTINCT source FROM binarrow_epochs ORDER BY source")?;
+    let rows =
+        connection.query("SELECT DISTINCT source FROM binarrow_timelines ORDER BY source")?;
     rows.iter().map(|row| Ok(sql::cell(row, 0)?.to_owned())).collect()
 }
 

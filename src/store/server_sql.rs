@@ -25,7 +25,7 @@ fn place(EntryKey { file, offset, ordinal }: EntryKey) -> String {
 
 pub(super) fn select_timelines(source: &str) -> String {
     format!(
-        "SELECT id, server, begins, reached, revision, begins_file_time, reached_file_time FROM binarrow_epochs \
+        "SELECT id, server, begins, reached, revision, begins_file_time, reached_file_time FROM binarrow_timelines \
          WHERE source = {} ORDER BY id",
         text(source)
     )
@@ -56,7 +56,7 @@ pub(super) fn select_by_time(source: &str, timestamp: i64) -> String {
     let source = text(source);
     format!(
         "SELECT {COLUMNS} FROM binarrow_entries WHERE source = {source} AND logged_at <= {timestamp} \
-         ORDER BY epoch DESC, place DESC LIMIT 1"
+         ORDER BY timeline DESC, place DESC LIMIT 1"
     )
 }
 
@@ -73,7 +73,7 @@ pub(super) fn replace_timeline(source: &str, row: &TimelineRow) -> String {
         row;
     let server = server.as_deref().map_or("NULL".to_owned(), text);
     format!(
-        "REPLACE INTO binarrow_epochs (source, id, server, begins, reached, revision, begins_file_time, \
+        "REPLACE INTO binarrow_timelines (source, id, server, begins, reached, revision, begins_file_time, \
          reached_file_time) VALUES ({}, {id}, {server}, {}, {}, {revision}, {from_file_time}, {reached_file_time})",
         text(source),
         text(from),
@@ -93,7 +93,7 @@ pub(super) fn replace_entry(source: &str, row: &EntryRow, piece: usize) -> Vec<S
     };
     let own = if pieces.is_empty() { body.as_slice() } else { &[] };
     statements.push(format!(
-        "REPLACE INTO binarrow_entries (source, epoch, place, kind, logged_at, position, database_name, details, body, \
+        "REPLACE INTO binarrow_entries (source, timeline, place, kind, logged_at, position, database_name, details, body, \
          pieces, checksum) VALUES ({}, {timeline}, {}, '{kind}', {timestamp}, {}, {}, {}, {}, {}, {checksum})",
         text(source),
         place(*key),
@@ -105,7 +105,7 @@ pub(super) fn replace_entry(source: &str, row: &EntryRow, piece: usize) -> Vec<S
     ));
     for (number, piece) in pieces.iter().enumerate() {
         statements.push(format!(
-            "INSERT INTO binarrow_pieces (source, epoch, place, piece, body) VALUES ({}, {timeline}, {}, {number}, {})",
+            "INSERT INTO binarrow_pieces (source, timeline, place, piece, body) VALUES ({}, {timeline}, {}, {number}, {})",
             text(source),
             place(*key),
             bytes(piece)
@@ -126,10 +126,10 @@ pub(super) fn remove_entries(
             let kinds = kind.map(|kind| format!(" AND e.kind = '{kind}'")).unwrap_or_default();
             let range = range
                 .replace("source", "e.source")
-                .replace("epoch", "e.epoch")
+                .replace("timeline", "e.timeline")
                 .replace("place", "e.place");
             Some(format!(
-                "DELETE p FROM binarrow_pieces p JOIN binarrow_entries e USING (source, epoch, place) WHERE {range}{kinds}"
+                "DELETE p FROM binarrow_pieces p JOIN binarrow_entries e USING (source, timeline, place) WHERE {range}{kinds}"
             ))
         }
         Some(_) => None,
@@ -142,19 +142,23 @@ pub(super) fn remove_entries(
 pub(super) fn remove_timeline(source: &str, id: u64) -> Vec<String> {
     let source = text(source);
     vec![
-        format!("DELETE FROM binarrow_pieces WHERE source = {source} AND epoch = {id}"),
-        format!("DELETE FROM binarrow_entries WHERE source = {source} AND epoch = {id}"),
-        format!("DELETE FROM binarrow_epochs WHERE source = {source} AND id = {id}"),
+        format!("DELETE FROM binarrow_pieces WHERE source = {source} AND timeline = {id}"),
+        format!("DELETE FROM binarrow_entries WHERE source = {source} AND timeline = {id}"),
+        format!("DELETE FROM binarrow_timelines WHERE source = {source} AND id = {id}"),
     ]
 }
 
 fn condition(source: &str, EntryRange { timeline, after, until }: EntryRange) -> String {
     let after = after.map(|after| format!(" AND place > {}", place(after))).unwrap_or_default();
-    format!("source = {} AND epoch = {timeline}{after} AND place <= {}", text(source), place(until))
+    format!(
+        "source = {} AND timeline = {timeline}{after} AND place <= {}",
+        text(source),
+        place(until)
+    )
 }
 
 fn equals(source: &str, timeline: u64, key: EntryKey) -> String {
-    format!("source = {} AND epoch = {timeline} AND place = {}", text(source), place(key))
+    format!("source = {} AND timeline = {timeline} AND place = {}", text(source), place(key))
 }
 
 /// Decodes the row of a timeline.
@@ -211,24 +215,24 @@ pub(super) fn damaged() -> Error {
     Error::malformed("a row of the history is damaged")
 }
 
-const COLUMNS: &str = "epoch, HEX(place), kind, logged_at, position, database_name, details, HEX(body), pieces, checksum";
+const COLUMNS: &str = "timeline, HEX(place), kind, logged_at, position, database_name, details, HEX(body), pieces, checksum";
 
 /// Creates the tables that do not exist yet.
 pub(super) const TABLES: [&str; 5] = [
-    "CREATE TABLE IF NOT EXISTS binarrow_epochs (
+    "CREATE TABLE IF NOT EXISTS binarrow_timelines (
        source VARCHAR(128) COLLATE utf8mb4_bin NOT NULL, id BIGINT UNSIGNED NOT NULL, server VARCHAR(255),
        begins LONGTEXT NOT NULL, reached LONGTEXT NOT NULL, revision BIGINT UNSIGNED NOT NULL,
        begins_file_time INT UNSIGNED NOT NULL, reached_file_time INT UNSIGNED NOT NULL, PRIMARY KEY (source, id)
      ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin",
     "CREATE TABLE IF NOT EXISTS binarrow_entries (
-       source VARCHAR(128) COLLATE utf8mb4_bin NOT NULL, epoch BIGINT UNSIGNED NOT NULL, place BINARY(20) NOT NULL,
+       source VARCHAR(128) COLLATE utf8mb4_bin NOT NULL, timeline BIGINT UNSIGNED NOT NULL, place BINARY(20) NOT NULL,
        kind VARCHAR(16) NOT NULL, logged_at BIGINT NOT NULL, position LONGTEXT NOT NULL,
        database_name VARCHAR(255) NOT NULL, details LONGTEXT NOT NULL, body LONGBLOB NOT NULL,
-       pieces INT UNSIGNED NOT NULL, checksum INT UNSIGNED NOT NULL, PRIMARY KEY (source, epoch, place)
+       pieces INT UNSIGNED NOT NULL, checksum INT UNSIGNED NOT NULL, PRIMARY KEY (source, timeline, place)
      ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin",
     "CREATE TABLE IF NOT EXISTS binarrow_pieces (
-       source VARCHAR(128) COLLATE utf8mb4_bin NOT NULL, epoch BIGINT UNSIGNED NOT NULL, place BINARY(20) NOT NULL,
-       piece INT UNSIGNED NOT NULL, body LONGBLOB NOT NULL, PRIMARY KEY (source, epoch, place, piece)
+       source VARCHAR(128) COLLATE utf8mb4_bin NOT NULL, timeline BIGINT UNSIGNED NOT NULL, place BINARY(20) NOT NULL,
+       piece INT UNSIGNED NOT NULL, body LONGBLOB NOT NULL, PRIMARY KEY (source, timeline, place, piece)
      ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin",
     "CREATE TABLE IF NOT EXISTS binarrow_writers (
        source VARCHAR(128) COLLATE utf8mb4_bin NOT NULL PRIMARY KEY, holder VARCHAR(255) NOT NULL
@@ -241,7 +245,7 @@ pub(super) const TABLES: [&str; 5] = [
 
 /// The names of the tables.
 pub(super) const TABLE_NAMES: [&str; 5] = [
-    "binarrow_epochs",
+    "binarrow_timelines",
     "binarrow_entries",
     "binarrow_pieces",
     "binarrow_writers",

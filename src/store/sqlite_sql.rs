@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::Duration;
 
 pub(super) fn sources(connection: &mut Connection) -> rusqlite::Result<Vec<String>> {
-    let sql = "SELECT DISTINCT source FROM binarrow_epochs ORDER BY source";
+    let sql = "SELECT DISTINCT source FROM binarrow_timelines ORDER BY source";
     connection.prepare(sql)?.query_map([], |row| row.get(0))?.collect()
 }
 
@@ -16,7 +16,7 @@ pub(super) fn timelines(
     connection: &Connection,
     source: &str,
 ) -> rusqlite::Result<Vec<TimelineRow>> {
-    let sql = "SELECT id, server, begins, reached, revision, begins_file_time, reached_file_time FROM binarrow_epochs
+    let sql = "SELECT id, server, begins, reached, revision, begins_file_time, reached_file_time FROM binarrow_timelines
                WHERE source = ? ORDER BY id";
     let mut statement = connection.prepare(sql)?;
     let rows = statement.query_map([source], |row| {
@@ -43,7 +43,7 @@ pub(super) fn changes(
     let EntryRange { timeline, after, until } = range;
     let sql = format!(
         "SELECT {COLUMNS} FROM binarrow_entries
-         WHERE source = ? AND epoch = ? AND (file, file_offset, ordinal) > (?, ?, ?)
+         WHERE source = ? AND timeline = ? AND (file, file_offset, ordinal) > (?, ?, ?)
            AND (file, file_offset, ordinal) <= (?, ?, ?) AND kind <> 'checkpoint'
          ORDER BY file, file_offset, ordinal LIMIT ?"
     );
@@ -77,7 +77,7 @@ pub(super) fn last_entry(
     let kinds = if only_complete { "AND kind IN ('baseline', 'checkpoint')" } else { "" };
     let sql = format!(
         "SELECT {COLUMNS} FROM binarrow_entries
-         WHERE source = ? AND epoch = ? AND (file, file_offset, ordinal) <= (?, ?, ?) {kinds}
+         WHERE source = ? AND timeline = ? AND (file, file_offset, ordinal) <= (?, ?, ?) {kinds}
          ORDER BY file DESC, file_offset DESC, ordinal DESC LIMIT 1"
     );
     let (file, offset, ordinal) = numbers(until);
@@ -92,7 +92,7 @@ pub(super) fn last_by_time(
 ) -> rusqlite::Result<Option<EntryRow>> {
     let sql = format!(
         "SELECT {COLUMNS} FROM binarrow_entries WHERE source = ? AND logged_at <= ?
-         ORDER BY epoch DESC, file DESC, file_offset DESC, ordinal DESC LIMIT 1"
+         ORDER BY timeline DESC, file DESC, file_offset DESC, ordinal DESC LIMIT 1"
     );
     let values = params![source, timestamp];
     optional(connection.prepare(&sql)?.query_row(values, entry))
@@ -114,7 +114,7 @@ pub(super) fn write(
 fn put(transaction: &Transaction<'_>, source: &str, write: &StoreWrite) -> rusqlite::Result<()> {
     match write {
         StoreWrite::Timeline(row) => {
-            let sql = "INSERT OR REPLACE INTO binarrow_epochs VALUES (?, ?, ?, ?, ?, ?, ?, ?)";
+            let sql = "INSERT OR REPLACE INTO binarrow_timelines VALUES (?, ?, ?, ?, ?, ?, ?, ?)";
             transaction.prepare(sql)?.execute(params![
                 source,
                 signed(row.id),
@@ -147,7 +147,7 @@ fn put(transaction: &Transaction<'_>, source: &str, write: &StoreWrite) -> rusql
         }
         StoreWrite::RemoveEntries(EntryRange { timeline, after, until }, kind) => {
             let sql = "DELETE FROM binarrow_entries
-                       WHERE source = ? AND epoch = ? AND (file, file_offset, ordinal) > (?, ?, ?)
+                       WHERE source = ? AND timeline = ? AND (file, file_offset, ordinal) > (?, ?, ?)
                          AND (file, file_offset, ordinal) <= (?, ?, ?) AND (kind = ?9 OR ?9 IS NULL)";
             let (after, until) = (after.map_or((-1, 0, 0), numbers), numbers(*until));
             transaction.prepare(sql)?.execute(params![
@@ -164,8 +164,8 @@ fn put(transaction: &Transaction<'_>, source: &str, write: &StoreWrite) -> rusql
         }
         StoreWrite::RemoveTimeline(id) => {
             for table in [
-                "binarrow_entries WHERE source = ? AND epoch",
-                "binarrow_epochs WHERE source = ? AND id",
+                "binarrow_entries WHERE source = ? AND timeline",
+                "binarrow_timelines WHERE source = ? AND id",
             ] {
                 let sql = format!("DELETE FROM {table} = ?");
                 transaction.execute(&sql, params![source, signed(*id)])?;
@@ -274,20 +274,20 @@ fn numbers(EntryKey { file, offset, ordinal }: EntryKey) -> (i64, i64, i64) {
     (signed(file), signed(offset), ordinal.into())
 }
 
-const COLUMNS: &str = "epoch, file, file_offset, ordinal, kind, logged_at, position, database_name, details, body, checksum";
+const COLUMNS: &str = "timeline, file, file_offset, ordinal, kind, logged_at, position, database_name, details, body, checksum";
 
 const TABLES: &str = "
     CREATE TABLE binarrow_history_version (version INTEGER NOT NULL) STRICT;
-    CREATE TABLE binarrow_epochs (
+    CREATE TABLE binarrow_timelines (
       source TEXT NOT NULL, id INTEGER NOT NULL, server TEXT, begins TEXT NOT NULL, reached TEXT NOT NULL,
       revision INTEGER NOT NULL, begins_file_time INTEGER NOT NULL, reached_file_time INTEGER NOT NULL,
       PRIMARY KEY (source, id)
     ) STRICT;
     CREATE TABLE binarrow_entries (
-      source TEXT NOT NULL, epoch INTEGER NOT NULL, file INTEGER NOT NULL, file_offset INTEGER NOT NULL,
+      source TEXT NOT NULL, timeline INTEGER NOT NULL, file INTEGER NOT NULL, file_offset INTEGER NOT NULL,
       ordinal INTEGER NOT NULL, kind TEXT NOT NULL, logged_at INTEGER NOT NULL, position TEXT NOT NULL,
       database_name TEXT NOT NULL, details TEXT NOT NULL, body BLOB NOT NULL, checksum INTEGER NOT NULL,
-      PRIMARY KEY (source, epoch, file, file_offset, ordinal)
+      PRIMARY KEY (source, timeline, file, file_offset, ordinal)
     ) STRICT;
 ";
 

@@ -224,7 +224,7 @@ def test_rows_that_somebody_changed(path):
         assert "damaged" in str(caught.value), damage
         assert str(path) in str(caught.value)
         path.write_bytes(copy)
-    changed("UPDATE binarrow_epochs SET reached = 'x'")
+    changed("UPDATE binarrow_timelines SET reached = 'x'")
     with pytest.raises(MalformedBinlogError, match="timeline 1 is damaged"):
         SchemaHistory.open(path)
 
