@@ -22,21 +22,11 @@ pub(super) enum Truncates {
     Skip,
 }
 
-/// The reaction to an emptied table.
+/// The answer of a reader to an emptied table.
 #[derive(Debug)]
-pub(super) enum Verdict {
+pub(super) enum Answer<R> {
     /// A row that reports it.
-    Row,
-    /// A warning for the caller.
-    Warning(String),
-    Nothing,
-}
-
-/// The reaction for a single table.
-#[derive(Debug)]
-pub(super) enum Outcome {
-    /// A batch of one row, with the schema of the reader.
-    Row(RecordBatch),
+    Row(R),
     /// A warning for the caller.
     Warning(String),
     Nothing,
@@ -84,14 +74,14 @@ impl Truncates {
         item: &LogItem,
         known: &KnownTables,
         (schema, layout, prefix): (Option<&SchemaRef>, Layout, &str),
-    ) -> Result<Outcome, Error> {
+    ) -> Result<Answer<RecordBatch>, Error> {
         let is_read =
             |column: &str| schema.is_none_or(|schema| has_column(schema.fields(), column));
         Ok(match (self.judge(name, emptied, item, (known, &is_read))?, schema) {
-            (Verdict::Row, Some(schema)) => Outcome::Row(row(item, schema, layout, prefix)?),
+            (Answer::Row(()), Some(schema)) => Answer::Row(row(item, schema, layout, prefix)?),
             // `check` has ensured that there is a schema.
-            (Verdict::Row, None) | (Verdict::Nothing, _) => Outcome::Nothing,
-            (Verdict::Warning(message), _) => Outcome::Warning(message),
+            (Answer::Row(()), None) | (Answer::Nothing, _) => Answer::Nothing,
+            (Answer::Warning(message), _) => Answer::Warning(message),
         })
     }
 
@@ -102,11 +92,11 @@ impl Truncates {
         emptied: &Emptied,
         item: &LogItem,
         (known, is_read): (&KnownTables, &dyn Fn(&str) -> bool),
-    ) -> Result<Verdict, Error> {
+    ) -> Result<Answer<()>, Error> {
         let (by, place) = (emptied.by, &item.before);
         let columns = known.changes(emptied, is_read);
         if columns.is_none() && !emptied.columns.is_empty() {
-            return Ok(Verdict::Nothing);
+            return Ok(Answer::Nothing);
         }
         let what = match emptied.removes_all {
             _ if let Some(columns) = &columns => format!(
@@ -119,7 +109,7 @@ impl Truncates {
             ),
         };
         if columns.is_some_and(|columns| columns.are_unlikely) && emptied.uncertainty.is_none() {
-            return Ok(Verdict::Warning(what));
+            return Ok(Answer::Warning(what));
         }
         if let Some(uncertainty) = emptied.uncertainty {
             return self.judge_uncertain(&what, emptied, uncertainty);
@@ -134,9 +124,9 @@ impl Truncates {
             None => String::new(),
         };
         match (self, emptied.removes_all) {
-            (Self::Emit, true) => Ok(Verdict::Row),
-            (Self::Skip, true) => Ok(Verdict::Nothing),
-            (Self::Skip, false) => Ok(Verdict::Warning(format!("{what}{if_tool}"))),
+            (Self::Emit, true) => Ok(Answer::Row(())),
+            (Self::Skip, true) => Ok(Answer::Nothing),
+            (Self::Skip, false) => Ok(Answer::Warning(format!("{what}{if_tool}"))),
             (Self::Error, true) => Err(Error::schema(format!(
                 "{what}, without row events in the log: ⟦truncates=emit⟧ returns a row of the type 'truncate' instead, 'skip' \
                  returns none{if_tool}"
@@ -164,10 +154,10 @@ impl Truncates {
         what: &str,
         emptied: &Emptied,
         uncertainty: Uncertainty,
-    ) -> Result<Verdict, Error> {
+    ) -> Result<Answer<()>, Error> {
         let (reason, advice) = match uncertainty {
             Uncertainty::Repair => {
-                return Ok(Verdict::Warning(format!(
+                return Ok(Answer::Warning(format!(
                     "{what}, if some of its rows are damaged: REPAIR removes those. Compare the table with the copy"
                 )));
             }
@@ -187,7 +177,7 @@ impl Truncates {
             ),
         };
         match self {
-            Self::Skip => Ok(Verdict::Warning(format!("{what}, or another table is. {reason}"))),
+            Self::Skip => Ok(Answer::Warning(format!("{what}, or another table is. {reason}"))),
             Self::Error | Self::Emit => Err(Error::schema(format!(
                 "{what}, or another table is. {reason}: {advice}, or skip it with ⟦truncates=skip⟧"
             ))),

@@ -93,8 +93,8 @@ pub(super) struct Running {
     warned: HashSet<String>,
     /// The result of a step that the caller could not use.
     kept: Option<Result<Poll, Error>>,
-    /// Warnings that the next step returns.
-    due: Vec<String>,
+    /// The warnings that the next step returns.
+    pending_warnings: Vec<String>,
 }
 
 /// Patterns of tables.
@@ -150,7 +150,7 @@ impl Running {
             started: Instant::now(),
             warned: HashSet::new(),
             kept: None,
-            due: Vec::new(),
+            pending_warnings: Vec::new(),
         })
     }
 
@@ -161,7 +161,7 @@ impl Running {
             return Step { polled, warnings: Vec::new(), unmatched: Vec::new() };
         }
         let polled = py.detach(|| self.reader.poll(longest.min(SIGNAL_CHECK)));
-        let mut warnings = std::mem::take(&mut self.due);
+        let mut warnings = std::mem::take(&mut self.pending_warnings);
         warnings.extend(self.warnings());
         let unmatched = match polled {
             Ok(Poll::End) => self.unmatched(),
@@ -173,12 +173,12 @@ impl Running {
     /// A wait for the next result, for a thread that does not hold the reader; `None` if [`Self::step`] has one now: a batch or
     /// item, the end, an error, or warnings.
     pub(super) fn waiter(&mut self) -> Option<Waiter> {
-        if self.kept.is_some() || !self.due.is_empty() {
+        if self.kept.is_some() || !self.pending_warnings.is_empty() {
             return None;
         }
         let waiter = self.reader.waiter()?;
-        self.due = self.warnings();
-        self.due.is_empty().then_some(waiter)
+        self.pending_warnings = self.warnings();
+        self.pending_warnings.is_empty().then_some(waiter)
     }
 
     /// Returns the result of a step that the caller could not use.

@@ -4,7 +4,7 @@ use super::{Changes, Input, locked};
 use crate::change::{Emptied, Item, Uncertainty};
 use crate::error::Error;
 use crate::export::NestedJson;
-use crate::python::emptied_rows::{Truncates, Verdict};
+use crate::python::emptied_rows::{Answer, Truncates};
 use crate::python::errors::warn;
 use crate::python::running::SIGNAL_CHECK;
 use crate::python::spellings::Spellings;
@@ -154,7 +154,7 @@ impl Pending {
         let mut warnings = Vec::new();
         for item in self.spellings.add_rows(&change.database, &change.table) {
             let Item::Emptied(emptied) = &item.item else { continue };
-            if let Verdict::Warning(message) = self.judge(&name_of(emptied), emptied, &item)? {
+            if let Answer::Warning(message) = self.judge(&name_of(emptied), emptied, &item)? {
                 warnings.push(message);
             }
         }
@@ -180,9 +180,9 @@ impl Pending {
             return Ok(Vec::new());
         }
         match self.judge(&name, emptied, item)? {
-            Verdict::Nothing => {}
-            Verdict::Warning(message) => return Ok(vec![message]),
-            Verdict::Row => {
+            Answer::Nothing => {}
+            Answer::Warning(message) => return Ok(vec![message]),
+            Answer::Row(()) => {
                 self.set_before(before);
                 let table = (emptied.database.as_str(), emptied.table.as_deref());
                 self.nested_json.append_emptied(
@@ -195,7 +195,7 @@ impl Pending {
         Ok(Vec::new())
     }
 
-    fn judge(&self, name: &str, emptied: &Emptied, item: &LogItem) -> Result<Verdict, Error> {
+    fn judge(&self, name: &str, emptied: &Emptied, item: &LogItem) -> Result<Answer<()>, Error> {
         self.truncates.judge(name, emptied, item, (&self.known, &|_| true))
     }
 

@@ -4,7 +4,7 @@ use super::{Changes, Input, locked};
 use crate::change::{Item, Uncertainty};
 use crate::columnar::{Conform, Envelope, Layout, OnSchemaChange};
 use crate::error::Error;
-use crate::python::emptied_rows::{Outcome, Truncates};
+use crate::python::emptied_rows::{Answer, Truncates};
 use crate::python::errors::warn;
 use crate::python::running::SIGNAL_CHECK;
 use crate::reader::{KnownTables, Poll, Progress};
@@ -97,9 +97,9 @@ impl OneTable {
                 Poll::Item(item) => {
                     let outcome = self.emptied(&mut locked(&self.state, py), &item);
                     match outcome.map_err(|error| self.refuse(py, error, before.clone()))? {
-                        Outcome::Row(batch) => return Ok(Some((batch, before))),
-                        Outcome::Warning(message) => warn(py, &message)?,
-                        Outcome::Nothing => {}
+                        Answer::Row(batch) => return Ok(Some((batch, before))),
+                        Answer::Warning(message) => warn(py, &message)?,
+                        Answer::Nothing => {}
                     }
                 }
                 Poll::Pending => {}
@@ -108,13 +108,13 @@ impl OneTable {
     }
 
     /// The reaction to a statement that empties the table.
-    fn emptied(&self, state: &mut State, item: &LogItem) -> Result<Outcome, Error> {
+    fn emptied(&self, state: &mut State, item: &LogItem) -> Result<Answer<RecordBatch>, Error> {
         // No other items are included.
-        let Item::Emptied(emptied) = &item.item else { return Ok(Outcome::Nothing) };
+        let Item::Emptied(emptied) = &item.item else { return Ok(Answer::Nothing) };
         if emptied.uncertainty == Some(Uncertainty::Repair)
             && std::mem::replace(&mut state.has_warned_of_repair, true)
         {
-            return Ok(Outcome::Nothing);
+            return Ok(Answer::Nothing);
         }
         let schema = state.conform.as_ref().map(Conform::schema);
         let wanted = (schema, self.layout, self.prefix.as_str());
