@@ -2,7 +2,7 @@
 
 use super::lexer::Lexer;
 use super::token::{QuoteMode, Result, SyntaxError, Token};
-use crate::schema::quoted;
+use crate::schema::{quoted, quoted_name};
 
 /// The current token, and the text after it.
 #[derive(Debug, Clone)]
@@ -363,11 +363,6 @@ impl<'t> Cursor<'t> {
         self.lexer.seek(at);
         self.bump().map(drop)
     }
-}
-
-/// A name in backticks.
-pub(crate) fn quoted_name(name: &str) -> String {
-    format!("`{}`", name.replace('`', "``"))
 }
 
 /// True if two tokens without a space between them would be read as other tokens.

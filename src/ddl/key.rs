@@ -1,7 +1,8 @@
 //! Keys and constraints of a CREATE TABLE or ALTER TABLE statement.
 
-use super::cursor::{Cursor, quoted_name};
+use super::cursor::Cursor;
 use super::token::{Result, Token};
+use crate::schema::quoted_name;
 
 /// The kind of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

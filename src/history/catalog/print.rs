@@ -4,10 +4,9 @@ use super::definition::TableDefinition;
 use crate::charset::Charset;
 use crate::ddl::charset_clause::CharsetClause;
 use crate::ddl::column::{ColumnDefinition, RowPeriod};
-use crate::ddl::cursor::quoted_name;
 use crate::ddl::data_type::DataType;
 use crate::ddl::key::{Constraint, Key, KeyColumn, KeyKind};
-use crate::schema::quoted;
+use crate::schema::{quoted, quoted_name};
 use std::fmt::Write;
 
 impl TableDefinition {

@@ -5,12 +5,13 @@ use super::definition::TableDefinition;
 use super::settings::Settings;
 use super::{Catalog, TableState};
 use crate::ddl::create_table::CreateTable;
-use crate::ddl::cursor::{Cursor, quoted_name};
+use crate::ddl::cursor::Cursor;
 use crate::ddl::script::{between_statements, is_create_table};
 use crate::ddl::token::{self, QuoteMode, Token};
 use crate::ddl::{DdlSession, SqlServer, TableName};
 use crate::error::{Error, Result};
 use crate::position::Position;
+use crate::schema::quoted_name;
 use std::fmt::Write;
 use std::sync::Arc;
 
