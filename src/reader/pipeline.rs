@@ -319,13 +319,13 @@ const PARTS_AHEAD: usize = 2;
 /// event.
 const IN_FLIGHT: usize = 32 << 20;
 
-/// The same for many threads: a segment for each.
+/// The bytes per thread, if there are many threads: a segment for each.
 const IN_FLIGHT_PER_THREAD: usize = 8 << 20;
 
 /// The maximum number of bytes of outputs that wait for the caller.
 const BACKLOG: usize = 16 << 20;
 
-/// What each thread adds to it: compressed transactions have batches that are several times larger than the segment.
+/// The bytes that each thread adds to the backlog: compressed transactions have batches that are several times larger than the segment.
 const BACKLOG_PER_THREAD: usize = 12 << 20;
 
 /// The maximum number of outputs in the channel of one segment.
