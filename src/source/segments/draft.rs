@@ -11,6 +11,9 @@ use std::time::{Duration, Instant};
 /// Returns the time.
 pub(super) type Clock = Box<dyn Fn() -> Instant + Send>;
 
+/// Spans, and their files.
+pub(super) type FileSpans = (Vec<Span>, Vec<Arc<FileContext>>);
+
 /// The contents of the next segment.
 #[derive(Default)]
 pub(super) struct Draft {
@@ -123,7 +126,7 @@ impl Draft {
 
     /// Takes its spans and their files. The next segment probably has about as many: room for them is cheaper than a list
     /// that grows.
-    pub(super) fn take_spans(&mut self) -> (Vec<Span>, Vec<Arc<FileContext>>) {
+    pub(super) fn take_spans(&mut self) -> FileSpans {
         let mut room = std::mem::take(&mut self.spare);
         room.reserve(self.spans.len() + self.spans.len() / 8);
         (std::mem::replace(&mut self.spans, room), std::mem::take(&mut self.files))
@@ -153,7 +156,7 @@ impl Draft {
     pub(super) fn finish(
         &mut self,
         bytes: Vec<u8>,
-        ((spans, files), markers): ((Vec<Span>, Vec<Arc<FileContext>>), Vec<MarkerAt>),
+        ((spans, files), markers): (FileSpans, Vec<MarkerAt>),
         (start, end): (Arc<Position>, Arc<Position>),
         warnings: Vec<String>,
     ) -> Segment {
