@@ -74,7 +74,10 @@ impl Segments {
     }
 
     fn of_walk(mut walk: Walk, xa_search: XaSearch) -> Result<Self> {
-        walk.keep_bytes();
+        // With a maximum latency, the time is checked after each event.
+        let options = walk.options();
+        let is_timed = options.max_latency.is_some();
+        walk.keep_bytes(if is_timed { 0 } else { options.segment_bytes });
         let follower = SchemaFollower::new(&mut walk)?;
         Ok(Self {
             follower,

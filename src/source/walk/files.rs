@@ -101,6 +101,7 @@ impl Walk {
             complete_from: FIRST_EVENT_AT,
             event: None,
             keeps_bytes: false,
+            quiet_bytes: 0,
             next: Next::Read,
             has_transactions: false,
             temporary: TemporaryTables::default(),
@@ -113,6 +114,7 @@ impl Walk {
     }
 
     /// Opens the next file; `None` at the end of the log.
+    #[cold]
     pub(super) fn open_next(&mut self) -> Result<Option<FileBegins>> {
         let moved = self.files.fetch(&self.progress.position)?;
         let has_moved = moved.is_some();
@@ -206,6 +208,7 @@ impl Walk {
     }
 
     /// Handles what follows the events of a file, or of a part of it.
+    #[cold]
     pub(super) fn after_events(&mut self, next: NextEvent) -> Result<Step> {
         self.next = Next::Read;
         match next {
@@ -270,6 +273,7 @@ impl Walk {
     }
 
     /// Closes the file that has ended.
+    #[cold]
     pub(super) fn close_file(&mut self) -> Result<()> {
         if let Some(error) = self.incomplete.take() {
             return Err(error);

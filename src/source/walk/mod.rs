@@ -59,6 +59,8 @@ pub(crate) struct Walk {
     event: Option<Event>,
     /// True if bytes are kept until they are taken; otherwise they are dropped.
     keeps_bytes: bool,
+    /// Events inside transactions are not returned as steps while fewer bytes than these are kept.
+    quiet_bytes: usize,
     /// The first action of the next call.
     next: Next,
     /// True if an event of a transaction was read since the start, or since a gap between files.
@@ -93,9 +95,11 @@ enum Next {
 }
 
 impl Walk {
-    /// Keeps the bytes of events until they are taken.
-    pub(crate) fn keep_bytes(&mut self) {
+    /// Keeps the bytes of events until they are taken. Events inside transactions are not returned as steps while fewer bytes
+    /// than `quiet_bytes` are kept.
+    pub(crate) fn keep_bytes(&mut self, quiet_bytes: usize) {
         self.keeps_bytes = true;
+        self.quiet_bytes = quiet_bytes;
     }
 
     /// Decodes statements, for a caller that needs them.
@@ -283,6 +287,7 @@ impl Walk {
     fn try_next(&mut self, may_wait: bool) -> Result<Option<Step>> {
         loop {
             match self.next {
+                Next::Read if self.open.is_some() => return self.step(may_wait),
                 Next::Read => {}
                 Next::AfterPause(next) => return self.after_events(next).map(Some),
                 Next::AfterPass => {
@@ -294,71 +299,71 @@ impl Walk {
                 }
                 Next::End => return Ok(None),
             }
-            if self.open.is_none() {
-                match self.open_next()? {
-                    Some(begins) => return Ok(Some(Step::FileBegins(begins))),
-                    None => self.next = Next::End,
-                }
-                continue;
+            match self.open_next()? {
+                Some(begins) => return Ok(Some(Step::FileBegins(begins))),
+                None => self.next = Next::End,
             }
-            return self.step(may_wait);
         }
     }
 
-    /// Reads the next event.
+    /// Reads the next event, or several inside a transaction.
     fn step(&mut self, may_wait: bool) -> Result<Option<Step>> {
         let Some(open) = &mut self.open else { return Ok(None) };
         if open.is_pending() {
             let seen = open.finish(&self.rules);
             return self.on_seen(seen);
         }
-        let offset = open.events.offset();
-        let in_transaction = open.transaction().is_some();
-        let file = (self.files.index(), &*self.progress.position.file);
-        if !in_transaction && self.bounds.is_past_stop(file, offset)
-            || self.bounds.is_limit_reached(in_transaction, offset)
-        {
-            self.next = Next::End;
-            return Ok(None);
-        }
-        // Usually the event is in memory. It is written only once: into `self.event`.
-        let event = match open.events.buffered() {
-            Some(event) => event,
-            None => match open.events.peek(may_wait)? {
-                NextEvent::Event(event) => event,
-                NextEvent::Pending => return Ok(Some(Step::Pending)),
-                next if self.files.is_live() => {
-                    self.next = Next::AfterPause(next);
-                    return Ok(Some(Step::Pause));
-                }
-                next => return self.after_events(next).map(Some),
-            },
-        };
-        if !self.has_transactions && begins_transaction(&event.header) {
-            self.has_transactions = true;
-            return Ok(Some(Step::TransactionsBegin(offset)));
-        }
-        if !may_wait
-            && let Some(xid) = open.committed_xid(&event)
-            && self.progress.position.prepared.iter().all(|prepared| prepared.xid != xid)
-        {
-            // The search for that transaction in the log before it takes time.
-            return Ok(Some(Step::Pending));
-        }
-        if self.name_case == NameCase::Unknown
-            && self.options.include.statements()
-            && open.has_capitals(&event)
-        {
-            self.name_case = NameCase::Exact;
-        }
-        let seen = open.pass(self.event.insert(event), &self.rules);
-        if !self.keeps_bytes && open.events.kept() >= RELEASED_AT {
-            open.events.release();
-        }
-        match seen {
-            Ok(Seen::Inside) => Ok(Some(Step::Event)),
-            Ok(Seen::Ends) => self.end_transaction().map_err(|error| self.locate(error)),
-            seen => self.on_seen(seen),
+        loop {
+            let Some(open) = &mut self.open else { return Ok(None) };
+            let offset = open.events.offset();
+            let in_transaction = open.transaction().is_some();
+            let file = (self.files.index(), &*self.progress.position.file);
+            if !in_transaction && self.bounds.is_past_stop(file, offset)
+                || self.bounds.is_limit_reached(in_transaction, offset)
+            {
+                self.next = Next::End;
+                return Ok(None);
+            }
+            // Usually the event is in memory. It is written only once: into `self.event`.
+            let event = match open.events.buffered() {
+                Some(event) => event,
+                None => match open.events.peek(may_wait)? {
+                    NextEvent::Event(event) => event,
+                    NextEvent::Pending => return Ok(Some(Step::Pending)),
+                    next if self.files.is_live() => {
+                        self.next = Next::AfterPause(next);
+                        return Ok(Some(Step::Pause));
+                    }
+                    next => return self.after_events(next).map(Some),
+                },
+            };
+            if !self.has_transactions && begins_transaction(&event.header) {
+                self.has_transactions = true;
+                return Ok(Some(Step::TransactionsBegin(offset)));
+            }
+            if !may_wait
+                && let Some(xid) = open.committed_xid(&event)
+                && self.progress.position.prepared.iter().all(|prepared| prepared.xid != xid)
+            {
+                // The search for that transaction in the log before it takes time.
+                return Ok(Some(Step::Pending));
+            }
+            if self.name_case == NameCase::Unknown
+                && self.options.include.statements()
+                && open.has_capitals(&event)
+            {
+                self.name_case = NameCase::Exact;
+            }
+            let seen = open.pass(self.event.insert(event), &self.rules);
+            if !self.keeps_bytes && open.events.kept() >= RELEASED_AT {
+                open.events.release();
+            }
+            return match seen {
+                Ok(Seen::Inside) if open.events.kept() < self.quiet_bytes => continue,
+                Ok(Seen::Inside) => Ok(Some(Step::Event)),
+                Ok(Seen::Ends) => self.end_transaction().map_err(|error| self.locate(error)),
+                seen => self.on_seen(seen),
+            };
         }
     }
 }

@@ -14,6 +14,8 @@ use crate::source::event_source::Event;
 use crate::source::options::{Start, Stop};
 
 impl Walk {
+    /// Handles all but the usual events: those inside transactions, and the last ones.
+    #[cold]
     pub(super) fn on_seen(&mut self, seen: Result<Seen>) -> Result<Option<Step>> {
         let seen = seen.map_err(|error| self.locate(error))?;
         match seen {
