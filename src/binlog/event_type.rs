@@ -163,6 +163,11 @@ impl EventType {
         })
     }
 
+    /// True for rows in the format of MySQL 5.1.5 to 5.1.17, which were not releases.
+    pub const fn is_pre_ga(self) -> bool {
+        matches!(self.0, 20..=22)
+    }
+
     /// True if a rows event has the second version of the header, with space for extra row info.
     pub const fn is_rows_v2(self) -> bool {
         matches!(self.0, 30..=32 | 39 | 169..=171)

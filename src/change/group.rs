@@ -125,6 +125,21 @@ impl TransactionTracker {
         self.group.take()
     }
 
+    /// Takes a Table_map event or a rows event in a group that an event opened, which it can neither open nor end: most events
+    /// are of this kind. False if there is no such group; then [`Self::on_event`] takes the event.
+    #[inline]
+    pub fn on_usual_event(&mut self, is_rows: bool) -> Result<bool, Error> {
+        match &mut self.group {
+            Some(group) if group.explicit && !group.fragments.is_open() => {
+                if is_rows {
+                    group.add_rows_event()?;
+                }
+                Ok(true)
+            }
+            _ => Ok(false),
+        }
+    }
+
     /// Takes the next event. `seconds` is its header's time.
     pub fn on_event(
         &mut self,
@@ -204,14 +219,7 @@ impl TransactionTracker {
                 EventEffect::Ends(TransactionEnd::Prepared(Box::new(xid.clone())))
             }
             TransactionEvent::Rows { statement_end } => {
-                group.rows_events =
-                    group.rows_events.checked_add(1).filter(|n| *n <= MAX_ROWS_EVENTS).ok_or(
-                        DecodeError::Limit {
-                            what: "rows events in one transaction",
-                            value: u64::from(group.rows_events) + 1,
-                            limit: u64::from(MAX_ROWS_EVENTS),
-                        },
-                    )?;
+                group.add_rows_event()?;
                 match *statement_end && !group.explicit {
                     true => EventEffect::Ends(TransactionEnd::Committed),
                     false => EventEffect::Inside,
@@ -320,6 +328,19 @@ impl TransactionTracker {
 }
 
 impl EventGroup {
+    #[inline]
+    fn add_rows_event(&mut self) -> Result<(), DecodeError> {
+        if self.rows_events >= MAX_ROWS_EVENTS {
+            return Err(DecodeError::Limit {
+                what: "rows events in one transaction",
+                value: u64::from(self.rows_events) + 1,
+                limit: u64::from(MAX_ROWS_EVENTS),
+            });
+        }
+        self.rows_events += 1;
+        Ok(())
+    }
+
     fn on_query(&mut self, kind: &QueryKind, offset: u64) -> Result<EventEffect, Error> {
         Ok(match kind {
             QueryKind::Commit => EventEffect::Ends(TransactionEnd::Committed),

@@ -4,7 +4,7 @@ use super::events::FileEvents;
 use super::statement::Statement;
 use crate::binlog::{
     EventHeader, EventType, FormatDescription, MariadbGtidList, PreviousGtids, Query, QueryKind,
-    Rotate, TransactionPayload,
+    Rotate, TransactionPayload, table_id_and_flags,
 };
 use crate::change::{
     EventEffect, EventGroup, TransactionEnd, TransactionEvent, TransactionTracker,
@@ -134,6 +134,17 @@ impl FileWalk {
         }
         let format = &self.events.context().format;
         let body = self.events.body(event)?;
+        let event_type = event.header.event_type;
+        let is_rows = event_type.is_rows() && !event_type.is_pre_ga();
+        if (is_rows || event_type == EventType::TABLE_MAP) && self.end.is_none() {
+            if is_rows {
+                table_id_and_flags(body, format.table_id_width(event_type))?;
+            }
+            if self.tracker.on_usual_event(is_rows)? {
+                self.events.advance(event);
+                return Ok(Seen::Inside);
+            }
+        }
         // It stays in its place: copies of it would take longer than all else that most events need.
         let classified = classify(&event.header, body, format, &rules.skips);
         if let Ok(classified) = &classified
