@@ -142,6 +142,10 @@ format: need-cargo .venv/.test ## Format Rust and Python
 bench: need-cargo ## Measure side by side with other decoders (`cargo bench` measures the parts)
 	@benches/run
 
+.PHONY: instructions
+instructions: need-cargo ## Count the CPU instructions of cutting and decoding; `benches/instructions --write` before a change stores them
+	@benches/instructions
+
 .PHONY: fuzz
 fuzz: need-cargo ## Fuzz one target for a while: make fuzz TARGET=json SECONDS=60
 	@[[ -f fuzz/fuzz_targets/$(TARGET).rs ]] || { \

@@ -2,6 +2,7 @@
 //!
 //! `drain` receives the dump and ignores its content; `decode` decodes it to Arrow record batches.
 
+use binarrow::cancel::CancelToken;
 use binarrow::net::{ConnectOptions, Dump, DumpOptions, DumpStart, Endpoint, Server, TlsMode};
 use binarrow::protocol::{Compression, Secret};
 use binarrow::reader::{ReadOptions, Reader};
@@ -60,17 +61,27 @@ fn decode(
     threads: usize,
 ) -> (u64, u64) {
     let connector = Arc::new(move || Ok(vec![connect.clone()]));
-    let live = LiveOptions { connector, dump, reconnect: None, until: None, heartbeats: false, goal: None };
+    let counters = Arc::default();
+    let live = LiveOptions {
+        connector,
+        dump,
+        reconnect: None,
+        until: None,
+        heartbeats: false,
+        goal: None,
+        foreign_keys: None,
+        cancel: CancelToken::default(),
+        counters: Arc::clone(&counters),
+    };
     let mut options = ReadOptions { threads, ..ReadOptions::default() };
     options.cut.allow_gaps = true; // the log replaces another one
-    let control = Arc::default();
-    let mut reader = Reader::live(Some(server), LiveStart::Earliest, live, Arc::clone(&control), options)
-        .expect("a reader");
+    let mut reader =
+        Reader::live(Some(server), LiveStart::Earliest, live, options).expect("a reader");
     let mut rows = 0;
     while let Some(batch) = reader.next_batch().expect("a batch") {
         rows += black_box(batch).batch.num_rows() as u64;
     }
-    (rows, control.bytes())
+    (rows, counters.bytes())
 }
 
 /// The peak of memory of the process, in MB.
