@@ -205,7 +205,7 @@ def _check_table(
         ordered=True,
         locks=locks,
         columns={"*.*": columns},
-        envelope=[],
+        envelope="commit_version",  # it needs the position
         types=table.types,
     ) as rows:
         changes.read([table.name])
