@@ -7,25 +7,57 @@ const MAX_DIGITS: usize = 20;
 
 /// Appends `value` with at least `width` digits, with leading zeros. A width above 20 counts as 20.
 #[inline]
-pub(crate) fn push_padded(out: &mut Vec<u8>, mut value: u64, width: usize) {
-    let mut buffer = [b'0'; MAX_DIGITS];
-    let mut used = 0;
-    for digit in buffer.iter_mut().rev() {
-        if value == 0 {
-            break;
-        }
-        *digit = b'0' + (value % 10) as u8;
-        value /= 10;
-        used += 1;
+pub(crate) fn push_padded(out: &mut Vec<u8>, value: u64, width: usize) {
+    match width {
+        2 if value < 100 => out.extend_from_slice(&pair(value)),
+        4 if value < 10_000 => out.extend_from_slice(&four(value)),
+        _ => push_digits(out, value, width),
     }
-    let skip = MAX_DIGITS.saturating_sub(used.max(width));
-    out.extend(buffer.get(skip..).unwrap_or_default());
 }
 
 /// Appends `value` without leading zeros; zero is `0`.
 #[inline]
 pub(crate) fn push(out: &mut Vec<u8>, value: u64) {
-    push_padded(out, value, 1);
+    match value {
+        0..10 => out.push(b'0' + value as u8),
+        10..100 => out.extend_from_slice(&pair(value)),
+        100..1000 => {
+            let [_, digits @ ..] = four(value);
+            out.extend_from_slice(&digits);
+        }
+        1000..10_000 => out.extend_from_slice(&four(value)),
+        _ => push_digits(out, value, 1),
+    }
+}
+
+/// Returns the last two digits of `value`.
+#[inline]
+fn pair(value: u64) -> [u8; 2] {
+    let last = (value % 100) as u8;
+    [b'0' + last / 10, b'0' + last % 10]
+}
+
+/// Returns the last four digits of `value`.
+#[inline]
+fn four(value: u64) -> [u8; 4] {
+    let ([a, b], [c, d]) = (pair(value / 100), pair(value));
+    [a, b, c, d]
+}
+
+/// [`push_padded`] for any value and width.
+fn push_digits(out: &mut Vec<u8>, mut value: u64, width: usize) {
+    let mut buffer = [[b'0'; 2]; MAX_DIGITS / 2];
+    let mut used = 0;
+    for digits in buffer.iter_mut().rev() {
+        if value == 0 {
+            break;
+        }
+        *digits = pair(value);
+        used += if value < 10 { 1 } else { 2 };
+        value /= 100;
+    }
+    let skip = MAX_DIGITS.saturating_sub(used.max(width));
+    out.extend_from_slice(buffer.as_flattened().get(skip..).unwrap_or_default());
 }
 
 /// Appends `value` in base 16 without leading zeros; zero is `0`.
@@ -59,5 +91,25 @@ mod tests {
         out.clear();
         push_signed(&mut out, i64::MIN);
         assert_eq!(out, b"-9223372036854775808");
+    }
+
+    #[test]
+    fn values_of_all_lengths() {
+        let powers = (0..20).map(|digits| 10_u64.pow(digits));
+        let near = powers.flat_map(|power| [power - 1, power, power + 1, power.wrapping_mul(7)]);
+        for value in (0..20_000).chain(near).chain([u64::MAX]) {
+            for width in 0..=MAX_DIGITS {
+                let mut out = Vec::new();
+                push_padded(&mut out, value, width);
+                let expected = match (value, width) {
+                    (0, 0) => String::new(),
+                    _ => format!("{value:0width$}"),
+                };
+                assert_eq!(out, expected.as_bytes());
+                out.clear();
+                push(&mut out, value);
+                assert_eq!(out, value.to_string().as_bytes());
+            }
+        }
     }
 }

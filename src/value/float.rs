@@ -58,9 +58,11 @@ pub(crate) fn write_json(value: f64, out: &mut Vec<u8>) -> Result<()> {
         out.push(b'-');
     }
     let value = value.abs();
-    if value < EXACT_INTEGERS && value.fract() == 0.0 {
-        digits::push(out, value as u64);
-        out.extend_from_slice(b".0");
+    if write_short(value, out) {
+        return Ok(());
+    }
+    if (FIXED_IN_ALL..EXACT_INTEGERS).contains(&value) {
+        out.extend_from_slice(zmij::Buffer::new().format_finite(value).as_bytes());
         return Ok(());
     }
     let mut scientific = Scientific::default();
@@ -69,6 +71,50 @@ pub(crate) fn write_json(value: f64, out: &mut Vec<u8>) -> Result<()> {
         return Err(DecodeError::Unsupported { what: "JSON double", value: 0 });
     }
     Ok(())
+}
+
+/// Appends a positive number if it has at most 15 digits, at most 8 of them after the point: prices, measurements, integers.
+///
+/// If such a decimal rounds to `value`, it is the shortest one: two decimals of at most 15 digits never round to the same
+/// double. `value * power` has an error of at most one part in 2^52, and it is below 2^50. So the nearest integer
+/// contains the digits of the decimal, if there is one. The division of two exact numbers is rounded correctly, so it
+/// shows whether there is one.
+#[inline]
+fn write_short(value: f64, out: &mut Vec<u8>) -> bool {
+    if value >= EXACT_INTEGERS {
+        return false;
+    }
+    let integer = value as i64;
+    if integer as f64 == value {
+        digits::push(out, integer as u64);
+        out.extend_from_slice(b".0");
+        return true;
+    }
+    write_fraction::<100>(value, 2, out)
+        || write_fraction::<10_000>(value, 4, out)
+        || write_fraction::<100_000_000>(value, 8, out)
+}
+
+/// Appends `value` if it has at most `places` digits after the point. `POWER`: ten to the power of `places`.
+#[inline]
+fn write_fraction<const POWER: u32>(value: f64, mut places: usize, out: &mut Vec<u8>) -> bool {
+    let scaled = value * f64::from(POWER);
+    if scaled >= EXACT_INTEGERS {
+        return false;
+    }
+    let all = (scaled + 0.5) as i64;
+    if all as f64 / f64::from(POWER) != value {
+        return false;
+    }
+    let (integer, mut fraction) = (all as u64 / u64::from(POWER), all as u64 % u64::from(POWER));
+    while fraction % 10 == 0 && places > 1 {
+        fraction /= 10;
+        places -= 1;
+    }
+    digits::push(out, integer);
+    out.push(b'.');
+    digits::push_padded(out, fraction, places);
+    true
 }
 
 /// A positive number as the standard library prints it (`1.5e-17`), for access to its digits and
@@ -181,6 +227,9 @@ const NO_LOWER_FORM: f64 = 1.0 / 16_777_216.0;
 /// Integers below this have at most 15 digits: they are exact, and printed in fixed notation.
 const EXACT_INTEGERS: f64 = 1e15;
 
+/// From here to [`EXACT_INTEGERS`], zmij's notation is the server's, and so are its digits.
+const FIXED_IN_ALL: f64 = 1e-5;
+
 /// Smaller numbers are printed with an exponent.
 const MIN_POINT: i32 = -14;
 
@@ -280,6 +329,22 @@ mod tests {
         fn near_ties_too(number in 0..1u64 << 53, halvings in 1..30i32) {
             let value = number as f64 / 2f64.powi(halvings);
             prop_assert_eq!(text(value).parse::<f64>().unwrap().to_bits(), value.to_bits());
+        }
+
+        /// The fast forms equal the one that is made of the digits of the standard library.
+        #[test]
+        fn all_forms_are_the_same(number in 0..1_u64 << 53, shift in 0..53, places in 0..12, halvings in 0..60, bits: u64) {
+            let number = (number >> shift) as f64;
+            let decimal = number / 10_f64.powi(places);
+            for value in [decimal, number / 2_f64.powi(halvings), f64::from_bits(bits), decimal.next_up()] {
+                if value.is_finite() && value.fract() != 0.0 {
+                    let mut scientific = Scientific::default();
+                    write!(scientific, "{:e}", value.abs()).unwrap();
+                    let mut expected = if value < 0.0 { b"-".to_vec() } else { Vec::new() };
+                    assert!(scientific.write_to(Some(value.abs()), &mut expected));
+                    prop_assert_eq!(text(value), String::from_utf8(expected).unwrap());
+                }
+            }
         }
 
         #[test]

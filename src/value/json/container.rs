@@ -90,6 +90,7 @@ impl<'a> Container<'a> {
     }
 
     /// Returns the next key of an object, which may be invalid UTF-8; `None` after the last.
+    #[inline]
     pub(super) fn next_key(&mut self, budget: &mut Budget) -> Result<Option<&'a [u8]>> {
         if self.key_entries.is_empty() {
             return Ok(None);
@@ -100,6 +101,7 @@ impl<'a> Container<'a> {
     }
 
     /// Returns the key of the next entry, without subtracting it from the budget.
+    #[inline]
     pub(super) fn read_key(&mut self) -> Result<&'a [u8]> {
         let offset = self.width.read(&mut self.key_entries, "JSON key offset")?;
         let length = usize::from(self.key_entries.u16("JSON key length")?);
@@ -107,6 +109,7 @@ impl<'a> Container<'a> {
     }
 
     /// Returns the value of the next member; `None` after the last.
+    #[inline]
     pub(super) fn next_value(&mut self) -> Result<Option<Value<'a>>> {
         if self.value_entries.is_empty() {
             return Ok(None);
@@ -134,6 +137,7 @@ impl<'a> Container<'a> {
     }
 
     /// Returns the container's bytes from an offset on. The offset must not point into the header.
+    #[inline]
     fn at_offset(&self, offset: usize, what: &'static str) -> Result<&'a [u8]> {
         match self.bytes.get(offset..) {
             Some(bytes) if offset >= self.header_bytes => Ok(bytes),

@@ -16,8 +16,19 @@ pub(crate) fn quote(text: &[u8], out: &mut Vec<u8>) {
     out.push(b'"');
 }
 
-fn write(mut text: &[u8], out: &mut Vec<u8>) {
-    while let Some((plain, special, rest)) = split_at_special(text) {
+/// Appends `text` with its escapes.
+#[inline]
+pub(super) fn write(text: &[u8], out: &mut Vec<u8>) {
+    match first_special(text) {
+        None => out.extend_from_slice(text),
+        Some(place) => write_escaped(text, place, out),
+    }
+}
+
+/// Appends `text`, whose first byte that needs an escape is at `place`.
+#[cold]
+fn write_escaped(mut text: &[u8], mut place: usize, out: &mut Vec<u8>) {
+    while let Some((plain, [special, rest @ ..])) = text.split_at_checked(place) {
         out.extend_from_slice(plain);
         match special {
             b'"' => out.extend_from_slice(b"\\\""),
@@ -37,20 +48,40 @@ fn write(mut text: &[u8], out: &mut Vec<u8>) {
             }
         }
         text = rest;
+        place = first_special(text).unwrap_or(text.len());
     }
     out.extend_from_slice(text);
 }
 
-/// Splits `text` at the first byte that needs an escape: the text before it, the byte, and the text
-/// after it.
-fn split_at_special(text: &[u8]) -> Option<(&[u8], u8, &[u8])> {
+/// Returns the place of the first byte that needs an escape.
+#[inline]
+fn first_special(text: &[u8]) -> Option<usize> {
+    if let (Some(first), Some(last)) = (text.first_chunk::<8>(), text.last_chunk::<8>()) {
+        return match text.len() {
+            ..=16 => first_in(*first, 0).or_else(|| first_in(*last, text.len() - 8)),
+            _ => first_in_blocks(text, last),
+        };
+    }
+    if let (Some(first), Some(last)) = (text.first_chunk::<4>(), text.last_chunk::<4>()) {
+        // Both halves together are the text; bytes in the middle are in both.
+        let place = first_in(*[*first, *last].as_flattened().first_chunk()?, 0)?;
+        return Some(if place < 4 { place } else { place + text.len() - 8 });
+    }
+    text.iter().position(|byte| is_special(*byte))
+}
+
+/// Returns the place of the first byte that needs an escape in more than 16 bytes. `last`: the last eight of them.
+fn first_in_blocks(text: &[u8], last: &[u8; 8]) -> Option<usize> {
     // Complete blocks without such a byte are skipped at the speed of vector instructions.
-    let (blocks, _) = text.as_chunks::<16>();
-    let clean = blocks.iter().take_while(|block| !has_special(block)).count() * 16;
-    let place = clean + text.get(clean..)?.iter().position(|byte| is_special(*byte))?;
-    let (plain, tail) = text.split_at_checked(place)?;
-    let (special, rest) = tail.split_first()?;
-    Some((plain, *special, rest))
+    let (blocks, rest) = text.as_chunks::<16>();
+    for (number, block) in blocks.iter().enumerate() {
+        if has_special(block) {
+            let place = block.iter().position(|byte| is_special(*byte))?;
+            return Some(number * 16 + place);
+        }
+    }
+    let in_rest = rest.first_chunk().and_then(|first| first_in(*first, blocks.len() * 16));
+    in_rest.or_else(|| first_in(*last, text.len() - 8))
 }
 
 #[inline]
@@ -61,6 +92,24 @@ fn has_special(block: &[u8; 16]) -> bool {
 #[inline]
 const fn is_special(byte: u8) -> bool {
     byte < 0x20 || byte == b'"' || byte == b'\\'
+}
+
+/// Returns the place of the first byte that needs an escape, if the first of the bytes is at `start`.
+///
+/// `word - ones * b` sets the top bit of each byte that is less than `b`, if the byte has no top bit itself. A borrow can set
+/// it only in a byte above one that is less; so the lowest of these bits is correct, and that is the one that is used.
+#[inline]
+fn first_in(bytes: [u8; 8], start: usize) -> Option<usize> {
+    const ONES: u64 = u64::from_ne_bytes([1; 8]);
+    const TOPS: u64 = u64::from_ne_bytes([0x80; 8]);
+    let word = u64::from_le_bytes(bytes);
+    let quotes = word ^ ONES * b'"' as u64;
+    let backslashes = word ^ ONES * b'\\' as u64;
+    let control = word.wrapping_sub(ONES * 0x20) & !word;
+    let quote = quotes.wrapping_sub(ONES) & !quotes;
+    let backslash = backslashes.wrapping_sub(ONES) & !backslashes;
+    let special = (control | quote | backslash) & TOPS;
+    (special != 0).then(|| start + special.trailing_zeros() as usize / 8)
 }
 
 #[cfg(test)]

@@ -90,7 +90,7 @@ impl<'a> Value<'a> {
     }
 
     /// Reads a value of the kind `Kind::Scalar(scalar)`.
-    #[inline]
+    #[inline(always)]
     fn scalar(self, scalar: Scalar, budget: &mut Budget) -> Result<ScalarValue<'a>> {
         let mut reader = Reader::new(self.bytes);
         let value = scalar::read(scalar, &mut reader)?;

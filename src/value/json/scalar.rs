@@ -29,7 +29,7 @@ pub(super) enum ScalarValue<'a> {
 
 /// Reads the value at the start of `reader`. The bytes after it are not read: they may belong to
 /// another value.
-#[inline]
+#[inline(always)]
 pub(super) fn read<'a>(scalar: Scalar, reader: &mut Reader<'a>) -> Result<ScalarValue<'a>> {
     Ok(match scalar {
         Scalar::Literal => match reader.u8("JSON literal")? {
@@ -65,7 +65,19 @@ pub(super) fn read<'a>(scalar: Scalar, reader: &mut Reader<'a>) -> Result<Scalar
 }
 
 /// Reads a length and this number of bytes.
+#[inline]
 pub(super) fn variable<'a>(reader: &mut Reader<'a>, what: &'static str) -> Result<&'a [u8]> {
+    if let Some((length @ 0..0x80, _)) = reader.as_slice().split_first() {
+        // Most texts are short.
+        let length = usize::from(*length);
+        reader.u8(what)?;
+        return reader.take(length, what);
+    }
+    long_variable(reader, what)
+}
+
+/// [`variable`] for any length.
+fn long_variable<'a>(reader: &mut Reader<'a>, what: &'static str) -> Result<&'a [u8]> {
     let mut length = 0u64;
     for shift in (0..35).step_by(7) {
         let byte = reader.u8(what)?;

@@ -7,7 +7,7 @@ use super::budget::Budget;
 use super::container::Container;
 use super::opaque::Opaque;
 use super::scalar::ScalarValue;
-use super::{Kind, Value, escape};
+use super::{Kind, Value, Width, escape};
 use crate::value::float;
 use crate::wire::Result;
 
@@ -26,32 +26,29 @@ impl<'o> Text<'o> {
     }
 
     /// Writes a value that is nested in `depth` containers.
+    #[inline(always)] // in the loops over members, so that a call is needed only for containers
     fn value(&mut self, value: Value<'_>, depth: usize) -> Result<()> {
-        let bytes = value.bytes;
         match value.kind {
-            Kind::Object(width) => {
-                let object = Container::object(bytes, width, &mut self.budget, depth)?;
-                self.object(object, depth)
-            }
-            Kind::Array(width) => {
-                let array = Container::array(bytes, width, &mut self.budget, depth)?;
-                self.array(array, depth)
-            }
             Kind::Scalar(scalar) => {
                 let scalar = value.scalar(scalar, &mut self.budget)?;
                 self.scalar(scalar)
             }
+            Kind::Object(width) => self.object(value.bytes, width, depth),
+            Kind::Array(width) => self.array(value.bytes, width, depth),
         }
     }
 
-    fn object(&mut self, mut object: Container<'_>, depth: usize) -> Result<()> {
+    #[inline(never)]
+    fn object(&mut self, bytes: &[u8], width: Width, depth: usize) -> Result<()> {
+        let mut object = Container::object(bytes, width, &mut self.budget, depth)?;
         self.out.push(b'{');
-        let mut first = true;
+        let mut before_key: &[u8] = b"\"";
         while let Some(value) = object.next_value()? {
-            self.separate(&mut first);
             if let Some(key) = object.next_key(&mut self.budget)? {
-                escape::quote(key, self.out);
-                self.out.extend_from_slice(b": ");
+                self.out.extend_from_slice(before_key);
+                escape::write(key, self.out);
+                self.out.extend_from_slice(b"\": ");
+                before_key = b", \"";
             }
             self.value(value, depth + 1)?;
         }
@@ -59,23 +56,22 @@ impl<'o> Text<'o> {
         Ok(())
     }
 
-    fn array(&mut self, mut array: Container<'_>, depth: usize) -> Result<()> {
+    #[inline(never)]
+    fn array(&mut self, bytes: &[u8], width: Width, depth: usize) -> Result<()> {
+        let mut array = Container::array(bytes, width, &mut self.budget, depth)?;
         self.out.push(b'[');
-        let mut first = true;
+        let mut is_first = true;
         while let Some(value) = array.next_value()? {
-            self.separate(&mut first);
+            if !std::mem::take(&mut is_first) {
+                self.out.extend_from_slice(b", ");
+            }
             self.value(value, depth + 1)?;
         }
         self.out.push(b']');
         Ok(())
     }
 
-    fn separate(&mut self, first: &mut bool) {
-        if !std::mem::take(first) {
-            self.out.extend_from_slice(b", ");
-        }
-    }
-
+    #[inline(always)]
     fn scalar(&mut self, value: ScalarValue<'_>) -> Result<()> {
         let out = &mut *self.out;
         match value {
