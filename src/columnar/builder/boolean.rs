@@ -27,7 +27,6 @@ impl ColumnBuilder for BitBuilder {
 
     fn append(&mut self, image: &mut Reader<'_>) -> Result<()> {
         self.bits.append(image.u8("BIT")? & 1 == 1);
-        self.nulls.append_valid();
         Ok(())
     }
 
@@ -42,6 +41,7 @@ impl ColumnBuilder for BitBuilder {
     }
 
     fn finish(&mut self) -> std::result::Result<ArrayRef, Error> {
-        Ok(Arc::new(BooleanArray::new(self.bits.finish(), self.nulls.finish())))
+        let nulls = self.nulls.finish(self.bits.len());
+        Ok(Arc::new(BooleanArray::new(self.bits.finish(), nulls)))
     }
 }

@@ -61,7 +61,6 @@ impl ColumnBuilder for EnumDictionary {
             return Err(no_member(ordinal));
         }
         self.keys.push(ordinal);
-        self.nulls.append_valid();
         Ok(())
     }
 
@@ -77,7 +76,8 @@ impl ColumnBuilder for EnumDictionary {
 
     fn finish(&mut self) -> std::result::Result<ArrayRef, Error> {
         let keys = std::mem::take(&mut self.keys);
-        let keys = UInt16Array::new(ScalarBuffer::from(keys), self.nulls.finish());
+        let nulls = self.nulls.finish(keys.len());
+        let keys = UInt16Array::new(ScalarBuffer::from(keys), nulls);
         let dictionary = Arc::clone(&self.dictionary) as ArrayRef;
         DictionaryArray::<UInt16Type>::try_new(keys, dictionary)
             .map(|array| Arc::new(array) as ArrayRef)

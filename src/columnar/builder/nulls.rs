@@ -1,37 +1,64 @@
-//! The NULLs of a column. No bits are stored before the first NULL.
+//! The NULLs of a column. Only a NULL costs anything: rows after the last one have no bits until the end.
 
-use arrow_buffer::{BooleanBufferBuilder, NullBuffer};
+use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer};
 
 /// Validity bits of a column under construction. The caller knows the row count.
 #[derive(Debug, Default)]
-pub(super) struct Nulls(Option<BooleanBufferBuilder>);
+pub(super) struct Nulls {
+    /// One bit per row up to the byte of the last NULL: 0 for NULL. Empty if there is none.
+    valid: Vec<u8>,
+}
 
 impl Nulls {
-    /// Appends a row that has a value.
+    /// Appends a NULL, which is row `row`, after all rows before it.
     #[inline]
-    pub(super) fn append_valid(&mut self) {
-        if let Some(bits) = &mut self.0 {
-            bits.append(true);
-        }
-    }
-
-    /// Appends a NULL, which is row `row`.
     pub(super) fn append_null(&mut self, row: usize) {
-        let bits = self.0.get_or_insert_with(|| {
-            let mut bits = BooleanBufferBuilder::new(row.next_power_of_two().max(1024));
-            bits.append_n(row, true);
-            bits
-        });
-        bits.append(false);
+        if row / 8 >= self.valid.len() {
+            self.valid.resize(row / 8 + 1, ALL_VALID);
+        }
+        if let Some(byte) = self.valid.get_mut(row / 8) {
+            *byte &= !(1 << (row % 8));
+        }
     }
 
     pub(super) fn truncate(&mut self, rows: usize) {
-        if let Some(bits) = &mut self.0 {
-            bits.truncate(rows);
+        self.valid.truncate(rows.div_ceil(8));
+        if let Some(byte) = self.valid.get_mut(rows / 8) {
+            *byte |= ALL_VALID << (rows % 8);
         }
     }
 
-    pub(super) fn finish(&mut self) -> Option<NullBuffer> {
-        self.0.take().map(|mut bits| NullBuffer::new(bits.finish()))
+    /// Returns the bits of all `rows` rows; `None` if no row is NULL.
+    pub(super) fn finish(&mut self, rows: usize) -> Option<NullBuffer> {
+        if self.valid.is_empty() {
+            return None;
+        }
+        let mut valid = std::mem::take(&mut self.valid);
+        valid.resize(rows.div_ceil(8), ALL_VALID);
+        Some(NullBuffer::new(BooleanBuffer::new(Buffer::from_vec(valid), 0, rows)))
+    }
+}
+
+const ALL_VALID: u8 = 0xff;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_without_bits_are_valid() {
+        let mut nulls = Nulls::default();
+        assert!(nulls.finish(5).is_none());
+        for row in [3, 8, 17] {
+            nulls.append_null(row);
+        }
+        nulls.truncate(17);
+        nulls.append_null(21);
+        let bits = nulls.finish(40).unwrap();
+        let found: Vec<_> = (0..40).filter(|row| bits.is_null(*row)).collect();
+        assert_eq!((found, bits.len()), (vec![3, 8, 21], 40));
+        nulls.append_null(0);
+        nulls.truncate(0);
+        assert_eq!(nulls.finish(9).map_or(0, |bits| bits.null_count()), 0);
     }
 }

@@ -59,10 +59,7 @@ impl<C: Cell> ColumnBuilder for Primitive<C> {
     #[inline]
     fn append(&mut self, image: &mut Reader<'_>) -> Result<()> {
         match self.cell.read(image)? {
-            Some(value) => {
-                self.values.push(value);
-                self.nulls.append_valid();
-            }
+            Some(value) => self.values.push(value),
             None => {
                 self.zero_dates += 1;
                 self.append_null();
@@ -89,8 +86,8 @@ impl<C: Cell> ColumnBuilder for Primitive<C> {
         // A small batch at the end of a segment does not predict the size of the next one.
         self.expected_rows = self.values.len().max(self.expected_rows / 2);
         let values = std::mem::take(&mut self.values);
-        let array =
-            PrimitiveArray::<C::Arrow>::new(ScalarBuffer::from(values), self.nulls.finish());
+        let nulls = self.nulls.finish(values.len());
+        let array = PrimitiveArray::<C::Arrow>::new(ScalarBuffer::from(values), nulls);
         Ok(Arc::new(array.with_data_type(self.cell.data_type())))
     }
 }

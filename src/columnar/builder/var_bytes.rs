@@ -81,14 +81,12 @@ impl VarBytes {
             });
         }
         self.ends.push(end as i32);
-        self.nulls.append_valid();
         Ok(())
     }
 
     /// Appends an empty value: the value under a struct's NULL.
     pub(crate) fn append_empty(&mut self) {
         self.ends.push(self.bytes.len() as i32);
-        self.nulls.append_valid();
     }
 
     /// Appends a NULL.
@@ -142,12 +140,13 @@ impl VarBytes {
         // A small batch at the end of a segment does not predict the size of the next one.
         self.expected_rows = self.ends.len().max(self.expected_rows / 2);
         self.expected_bytes = self.bytes.len().max(self.expected_bytes / 2);
+        let nulls = self.nulls.finish(self.ends.len());
         let ends = std::mem::take(&mut self.ends);
         let bytes = std::mem::take(&mut self.bytes);
         let mut offsets = Vec::with_capacity(ends.len() + 1);
         offsets.push(0);
         offsets.extend_from_slice(&ends);
         let offsets = OffsetBuffer::new(ScalarBuffer::from(offsets));
-        (offsets, Buffer::from_vec(bytes), self.nulls.finish())
+        (offsets, Buffer::from_vec(bytes), nulls)
     }
 }

@@ -78,7 +78,6 @@ impl VariantColumn {
     ) -> Result<()> {
         let Self { values, metadata, .. } = self;
         values.append_with(|value| metadata.append_with(|metadata| write(value, metadata)))?;
-        self.nulls.append_valid();
         Ok(())
     }
 
@@ -96,8 +95,9 @@ impl VariantColumn {
 
     /// Returns the rows so far as an array; the column is empty afterwards.
     pub(crate) fn finish(&mut self) -> std::result::Result<ArrayRef, Error> {
+        let nulls = self.nulls.finish(self.values.rows());
         let columns = vec![self.values.finish_binary()?, self.metadata.finish_binary()?];
-        StructArray::try_new(fields(), columns, self.nulls.finish())
+        StructArray::try_new(fields(), columns, nulls)
             .map(|array| Arc::new(array) as ArrayRef)
             .map_err(|error| Error::new(ErrorKind::Internal, error.to_string()))
     }

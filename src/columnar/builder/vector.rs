@@ -47,7 +47,6 @@ impl ColumnBuilder for VectorList {
         })?;
         self.elements.extend(elements);
         self.ends.push(end);
-        self.nulls.append_valid();
         Ok(())
     }
 
@@ -63,6 +62,7 @@ impl ColumnBuilder for VectorList {
     }
 
     fn finish(&mut self) -> std::result::Result<ArrayRef, Error> {
+        let nulls = self.nulls.finish(self.ends.len());
         let mut offsets = Vec::with_capacity(self.ends.len() + 1);
         offsets.push(0);
         offsets.append(&mut self.ends);
@@ -71,7 +71,7 @@ impl ColumnBuilder for VectorList {
             Arc::clone(&self.element),
             OffsetBuffer::new(ScalarBuffer::from(offsets)),
             Arc::new(elements),
-            self.nulls.finish(),
+            nulls,
         )
         .map(|array| Arc::new(array) as ArrayRef)
         .map_err(|error| Error::new(crate::ErrorKind::Internal, error.to_string()))
