@@ -33,7 +33,7 @@ impl VarLenCell for Compressed {
 
     fn check(
         &self,
-        values: &VarBytes,
+        values: &mut VarBytes,
         from: usize,
     ) -> std::result::Result<(), (usize, DecodeError)> {
         self.plain.check(values, from)

@@ -4,7 +4,7 @@
 //! Text in other character sets is transcoded cell by cell, directly into the column's bytes.
 
 use super::length::CellLength;
-use super::var_bytes::VarBytes;
+use super::var_bytes::{TextForm, VarBytes};
 use super::var_len::VarLenCell;
 use crate::charset::Charset;
 use crate::error::DecodeError;
@@ -14,54 +14,37 @@ use crate::wire::{Reader, Result};
 pub(super) struct Text {
     pub(super) length: CellLength,
     pub(super) charset: Charset,
-    is_valid: fn(&[u8]) -> bool,
+    form: TextForm,
 }
 
 impl Text {
     pub(super) fn utf8(length: CellLength, charset: Charset) -> Self {
-        Self { length, charset, is_valid: |bytes| simdutf8::basic::from_utf8(bytes).is_ok() }
+        Self { length, charset, form: TextForm::Utf8 }
     }
 
     pub(super) fn ascii(length: CellLength) -> Self {
-        Self { length, charset: Charset::Ascii, is_valid: <[u8]>::is_ascii }
-    }
-
-    /// True if all cells from row `from` on are valid: their bytes together are valid, and no cell
-    /// starts inside a character.
-    fn are_valid(&self, values: &VarBytes, from: usize) -> bool {
-        let bytes = values.bytes();
-        let is_boundary =
-            |end: &i32| bytes.get(*end as usize).is_none_or(|byte| byte & 0xc0 != 0x80);
-        bytes.get(values.start(from)..).is_none_or(self.is_valid)
-            && values.ends_from(from).iter().all(is_boundary)
-    }
-
-    fn first_bad_row(&self, values: &VarBytes, from: usize) -> usize {
-        let bad = |row: &usize| {
-            let cell = values.bytes().get(values.start(*row)..values.start(row + 1));
-            !cell.is_some_and(self.is_valid)
-        };
-        (from..values.rows()).find(bad).unwrap_or(from)
+        Self { length, charset: Charset::Ascii, form: TextForm::Ascii }
     }
 }
 
 impl VarLenCell for Text {
-    #[inline(always)] // one call per cell, not two
     fn read(&mut self, image: &mut Reader<'_>, out: &mut Vec<u8>) -> Result<()> {
         out.extend_from_slice(self.length.cell(image)?);
         Ok(())
     }
 
+    #[inline(always)]
+    fn append(&mut self, image: &mut Reader<'_>, values: &mut VarBytes) -> Result<()> {
+        values.append(self.length.cell(image)?)
+    }
+
     fn check(
         &self,
-        values: &VarBytes,
+        values: &mut VarBytes,
         from: usize,
     ) -> std::result::Result<(), (usize, DecodeError)> {
-        if self.are_valid(values, from) {
-            return Ok(());
-        }
         let error = DecodeError::Text { what: "a cell", charset: self.charset.name() };
-        Err((self.first_bad_row(values, from), error))
+        values.check_text(self.form, from).map_err(|row| (row, error))
     }
 }
 

@@ -17,8 +17,27 @@ pub(crate) struct VarBytes {
     ends: Vec<i32>,
     bytes: Vec<u8>,
     nulls: Nulls,
+    /// The number of rows at the start that were found to be UTF-8, and whose bytes did not change since.
+    text_rows: usize,
     expected_rows: usize,
     expected_bytes: usize,
+}
+
+/// The form of the bytes of a column of text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum TextForm {
+    Utf8,
+    /// ASCII, which is UTF-8 too.
+    Ascii,
+}
+
+impl TextForm {
+    fn is_valid(self, bytes: &[u8]) -> bool {
+        match self {
+            Self::Utf8 => simdutf8::basic::from_utf8(bytes).is_ok(),
+            Self::Ascii => bytes.is_ascii(),
+        }
+    }
 }
 
 impl VarBytes {
@@ -39,13 +58,8 @@ impl VarBytes {
     }
 
     /// The start of row `row` in the bytes.
-    pub(super) fn start(&self, row: usize) -> usize {
+    fn start(&self, row: usize) -> usize {
         row.checked_sub(1).and_then(|before| self.ends.get(before)).map_or(0, |end| *end as usize)
-    }
-
-    /// The ends of the rows from `row` on.
-    pub(super) fn ends_from(&self, row: usize) -> &[i32] {
-        self.ends.get(row..).unwrap_or_default()
     }
 
     /// Appends a value.
@@ -61,6 +75,8 @@ impl VarBytes {
         &mut self,
         write: impl FnOnce(&mut Vec<u8>) -> Result<()>,
     ) -> Result<()> {
+        // `write` should only append, but it gets all bytes.
+        self.text_rows = 0;
         let start = self.bytes.len();
         let written = write(&mut self.bytes);
         if let Err(error) = written {
@@ -100,32 +116,52 @@ impl VarBytes {
         self.ends.truncate(rows);
         self.bytes.truncate(end);
         self.nulls.truncate(rows);
+        self.text_rows = self.text_rows.min(rows);
     }
 
-    /// Returns the rows so far as text.
+    /// Checks that the values from row `from` on are text of this form. An error is the first row that is not.
+    pub(super) fn check_text(&mut self, form: TextForm, from: usize) -> Result<(), usize> {
+        if !self.is_text(form, from) {
+            let is_invalid = |row: &usize| {
+                let value = self.bytes.get(self.start(*row)..self.start(row + 1));
+                !value.is_some_and(|value| form.is_valid(value))
+            };
+            return Err((from..self.rows()).find(is_invalid).unwrap_or(from));
+        }
+        if from <= self.text_rows {
+            self.text_rows = self.rows();
+        }
+        Ok(())
+    }
+
+    /// True if each value from row `from` on is of the form: the bytes together are, and no value starts inside a character.
+    fn is_text(&self, form: TextForm, from: usize) -> bool {
+        let is_boundary =
+            |end: &i32| self.bytes.get(*end as usize).is_none_or(|byte| byte & 0xc0 != 0x80);
+        self.bytes.get(self.start(from)..).is_none_or(|bytes| form.is_valid(bytes))
+            && self.ends.iter().skip(from).all(is_boundary)
+    }
+
+    /// Returns the rows so far as text. Rows that [`Self::check_text`] has checked are not checked again.
     ///
     /// `StringArray::try_new` would check the text with the standard library, which takes more than
-    /// half of the time of decoding text outside ASCII (benches/README.md contains the figure); the
-    /// time of the same check by simdutf8 is not measurable.
+    /// half of the time of decoding text outside ASCII (benches/README.md contains the figure); a second check of rows
+    /// that were checked at the end of their event takes a sixth of the time of reading text.
     #[allow(unsafe_code)]
     pub(crate) fn finish_text(&mut self) -> std::result::Result<ArrayRef, Error> {
-        if !self.is_text() {
+        if self.check_text(TextForm::Utf8, self.text_rows).is_err() {
             return Err(Error::new(ErrorKind::Internal, "a column of text that is not UTF-8"));
         }
         let (offsets, bytes, nulls) = self.take();
-        // SAFETY: `is_text` found that all bytes are UTF-8 and that no offset is inside a
-        // character, so each value is UTF-8. The offsets increase and end at the length of the
-        // bytes: `end_row` and `append_null` only append that length, and `truncate` cuts both to
-        // the end of one row. If there are nulls, they have one bit for each row.
+        // SAFETY: Each value is UTF-8. `check_text` has just set `text_rows` to the number of rows, and it adds rows only
+        // after it found that all their bytes are UTF-8 (or ASCII, which is UTF-8) and that no offset is inside a
+        // character; the rows before them were in `text_rows` already. Rows that are in it do not change: of the methods
+        // that change `bytes` or `ends`, `append` and the two for empty values only add rows, `append_with` sets `text_rows`
+        // to 0, `truncate` removes the removed rows from it, and `take` removes all. A row that follows begins at the
+        // end of a value, and is checked together with the offset at its start.
+        // The offsets increase and end at the length of the bytes: `end_row` and `append_null` only append that length, and
+        // `truncate` cuts both to the end of one row. If there are nulls, they have one bit for each row.
         Ok(Arc::new(unsafe { StringArray::new_unchecked(offsets, bytes, nulls) }))
-    }
-
-    /// True if each value is UTF-8: the bytes together are UTF-8, and no value starts inside a
-    /// character.
-    fn is_text(&self) -> bool {
-        let is_boundary =
-            |end: &i32| self.bytes.get(*end as usize).is_none_or(|byte| byte & 0xc0 != 0x80);
-        simdutf8::basic::from_utf8(&self.bytes).is_ok() && self.ends.iter().all(is_boundary)
     }
 
     /// Returns the rows so far as bytes.
@@ -140,6 +176,7 @@ impl VarBytes {
         // A small batch at the end of a segment does not predict the size of the next one.
         self.expected_rows = self.ends.len().max(self.expected_rows / 2);
         self.expected_bytes = self.bytes.len().max(self.expected_bytes / 2);
+        self.text_rows = 0;
         let nulls = self.nulls.finish(self.ends.len());
         let ends = std::mem::take(&mut self.ends);
         let bytes = std::mem::take(&mut self.bytes);
