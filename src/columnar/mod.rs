@@ -19,6 +19,7 @@ mod field;
 mod layout;
 mod mask;
 mod present;
+mod row_steps;
 mod selection;
 mod table_builder;
 mod table_plan;

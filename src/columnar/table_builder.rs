@@ -3,6 +3,7 @@
 mod count;
 mod image;
 mod partial_update;
+mod placed_rows;
 mod row_cells;
 mod row_columns;
 mod sides;
@@ -19,6 +20,7 @@ use arrow_array::RecordBatch;
 use image::{Image, Images};
 use partial_update::PartialUpdate;
 pub use row_cells::RowCells;
+use row_columns::RowColumns;
 use sides::Sides;
 use std::sync::Arc;
 use updates::KeyPlaces;
@@ -133,10 +135,7 @@ impl TableBuilder {
             self.sides.begin();
         }
         let mut counts = RowCounts::default();
-        let appended = match self.append_rows(event, stamp, &mut counts) {
-            Ok(()) => self.seal(),
-            Err(error) => Err((counts.changes(), error)),
-        };
+        let appended = self.append_rows(event, stamp, &mut counts).and_then(|()| self.seal());
         let appended =
             appended.and_then(|()| self.envelope.end_event(stamp).map_err(|error| (0, error)));
         match appended {
@@ -222,52 +221,67 @@ impl TableBuilder {
         self.sides.take_zero_dates()
     }
 
+    /// An error contains its row in the event.
     fn append_rows(
         &mut self,
         event: &RowsEvent<'_>,
         stamp: &Stamp<'_>,
         counts: &mut RowCounts,
-    ) -> Result<(), Error> {
-        let images = Images::try_new(event, self.plan.table.columns.len())?;
-        let Images { before, after } = &images;
+    ) -> Result<(), (u64, Error)> {
+        let in_event = |error: Error| (0, error);
+        let images = Images::try_new(event, self.plan.table.columns.len()).map_err(in_event)?;
+        let Images { before, after, .. } = &images;
         if self.plan.wants_full_images {
-            self.check_full_images(event.kind, &images)?;
+            self.check_full_images(event.kind, &images).map_err(in_event)?;
         }
         let mut rows = Reader::new(event.rows);
         let is_update = event.kind == RowsKind::Update;
         // An image without columns has no bytes: it is one row in which all columns are left out.
         if before.count == 0 && (!is_update || after.count == 0) {
-            rows.finish("a row image without columns")?;
+            rows.finish("a row image without columns").map_err(|error| in_event(error.into()))?;
         }
         let mut ordinal = stamp.first_ordinal;
         loop {
-            match event.kind {
+            let (appended, count) = match event.kind {
                 RowsKind::Write => {
-                    self.append_insert(&mut rows, before, ordinal)
-                        .map_err(|error| self.cell_error(error))?;
-                    counts.inserts += 1;
+                    (self.append_insert(&mut rows, before, ordinal), &mut counts.inserts)
                 }
                 RowsKind::Delete => {
-                    self.append_delete(&mut rows, before, ordinal)
-                        .map_err(|error| self.cell_error(error))?;
-                    counts.deletes += 1;
+                    (self.append_delete(&mut rows, before, ordinal), &mut counts.deletes)
                 }
                 RowsKind::Update if event.has_value_options => {
-                    self.append_partial_update(&mut rows, &images, ordinal)
-                        .map_err(|error| self.cell_error(error))?;
-                    counts.updates += 1;
+                    let appended = self.append_partial_update(&mut rows, &images, ordinal);
+                    (appended, &mut counts.updates)
                 }
                 RowsKind::Update => {
-                    self.append_update(&mut rows, &images, ordinal)
-                        .map_err(|error| self.cell_error(error))?;
-                    counts.updates += 1;
+                    (self.append_update(&mut rows, &images, ordinal), &mut counts.updates)
                 }
+            };
+            if let Err(error) = appended {
+                let row = *count;
+                // A value in a cell before this one may be invalid too: the first error is returned.
+                return Err(self
+                    .fill(event.rows, row)
+                    .err()
+                    .unwrap_or_else(|| (row, self.cell_error(error))));
             }
+            *count += 1;
             ordinal += 2;
+            if rows.is_empty() || self.sides.are_full() {
+                let next = *count;
+                self.fill(event.rows, next)?;
+            }
             if rows.is_empty() {
                 return Ok(());
             }
         }
+    }
+
+    /// Decodes the rows that are placed. An error contains its row in the event; `next` is the row that is not complete.
+    fn fill(&mut self, event_rows: &[u8], next: u64) -> Result<(), (u64, Error)> {
+        let Err((row, error)) = self.sides.fill(event_rows, &self.plan) else { return Ok(()) };
+        let row = if row < self.rows() { self.envelope.row_in_event(row) } else { next };
+        Err((row, self.cell_error(error)))
     }
 
     /// Checks that rows contain all columns that are required.
@@ -303,8 +317,8 @@ impl TableBuilder {
         image: &Image<'_>,
         ordinal: i64,
     ) -> CellResult {
-        self.sides.no_before();
-        self.sides.after().append_image(rows, image)?;
+        self.sides.no_before(&self.plan);
+        self.add_image(rows, image, Sides::after)?;
         self.end_row(ChangeType::Insert, ordinal, Held::Nothing, Held::All(image.present));
         Ok(())
     }
@@ -316,17 +330,31 @@ impl TableBuilder {
         image: &Image<'_>,
         ordinal: i64,
     ) -> CellResult {
-        let columns = self.sides.before();
         let held = if self.rule.delete() == OldRow::DeleteByKey && !self.plan.is_row_key {
-            columns.append_key_image(rows, image, &self.plan)?;
+            self.sides.before().placed.add_key_image(rows, image, &self.plan)?;
             Held::Key(image.present)
         } else {
-            columns.append_image(rows, image)?;
+            self.add_image(rows, image, Sides::before)?;
             Held::All(image.present)
         };
-        self.sides.no_after();
+        self.sides.no_after(&self.plan);
         self.end_row(ChangeType::Delete, ordinal, held, Held::Nothing);
         Ok(())
+    }
+
+    /// Adds the only image of a row.
+    #[inline]
+    fn add_image(
+        &mut self,
+        rows: &mut Reader<'_>,
+        image: &Image<'_>,
+        side: impl FnOnce(&mut Sides) -> &mut RowColumns,
+    ) -> CellResult {
+        let columns = side(&mut self.sides);
+        match image.event_len < self.least_row_bytes * FEW_ROWS {
+            true => columns.append_image(rows, image),
+            false => columns.placed.add_image(rows, image, &self.plan),
+        }
     }
 
     /// Adds the envelope of a row.
@@ -384,6 +412,10 @@ impl TableBuilder {
         }
     }
 }
+
+/// Cells of events with about this number of rows are decoded one by one: with so few rows, finding the places of cells first
+/// takes longer than it saves.
+const FEW_ROWS: usize = 4;
 
 /// The approximate number of bytes of a row's envelope.
 const ENVELOPE_ROW_BYTES: usize = 48;

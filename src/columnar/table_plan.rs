@@ -6,6 +6,7 @@ use super::envelope::Envelope;
 use super::field::field;
 use super::layout::Layout;
 use super::mask::{Mask, Masks};
+use super::row_steps::RowSteps;
 use super::selection::Selection;
 use super::type_options::TypeOptions;
 use crate::binlog::{FormatDescription, TableMap};
@@ -78,6 +79,8 @@ pub struct TablePlan {
     pub(super) is_key: Vec<bool>,
     /// `is_key` as a bitmap.
     pub(super) key_bits: Vec<u8>,
+    /// The columns of the key.
+    pub(super) key_columns: Vec<usize>,
     /// The number of leading columns that contain the complete key.
     pub(super) key_end: usize,
     /// True if the key consists of all columns.
@@ -94,6 +97,8 @@ pub struct TablePlan {
     mask_key: hmac::Key,
     /// For each column, the size of its cells, to skip them.
     pub(super) cell_sizes: Vec<CellSize>,
+    /// The columns in steps, for rows without NULLs.
+    pub(super) row_steps: RowSteps,
     /// The envelope of its batches.
     pub(super) envelope: Envelope,
     /// True if images that leave out a selected column are errors.
@@ -219,6 +224,7 @@ impl TablePlan {
             fields,
             layout: options.layout,
             key_bits: key_bits.collect(),
+            key_columns: (0..is_key.len()).filter(|index| key.holds(*index)).collect(),
             key_end: is_key.iter().rposition(|is_key| *is_key).map_or(0, |last| last + 1),
             is_row_key: key == RowKey::FullRow,
             is_key,
@@ -227,6 +233,7 @@ impl TablePlan {
             is_selected,
             masks,
             mask_key,
+            row_steps: RowSteps::of(&cell_sizes),
             cell_sizes,
             wants_full_images: options.partial_images == PartialImages::Error
                 && !envelope.wants_present(),

@@ -29,7 +29,7 @@ impl CellLength {
 
     /// Returns the bytes of the cell.
     #[inline]
-    pub(super) fn cell<'a>(self, image: &mut Reader<'a>) -> Result<&'a [u8]> {
+    pub(crate) fn cell<'a>(self, image: &mut Reader<'a>) -> Result<&'a [u8]> {
         const WHAT: &str = "cell length";
         let len = match self.prefix {
             1 => u32::from(image.u8(WHAT)?),

@@ -8,6 +8,7 @@ mod binary;
 mod bits;
 mod boolean;
 mod cell_size;
+mod cells;
 mod character;
 mod compressed;
 mod decimal;
@@ -39,9 +40,10 @@ use crate::wire::{Reader, Result};
 use arrow_array::ArrayRef;
 use arrow_schema::DataType;
 pub(crate) use cell_size::CellSize;
+pub(crate) use cells::{CellPlace, Cells};
 use character::Character;
 use compressed::Compressed;
-use length::CellLength;
+pub(crate) use length::CellLength;
 use primitive::Primitive;
 use ring::hmac;
 use std::sync::Arc;
@@ -59,6 +61,17 @@ pub(crate) trait ColumnBuilder: Send {
 
     /// Reads one cell that is in the image and not NULL.
     fn append(&mut self, image: &mut Reader<'_>) -> Result<()>;
+
+    /// Appends the cells of several rows. An error contains the number of its row among them.
+    fn append_cells(&mut self, cells: Cells<'_>) -> std::result::Result<(), (usize, DecodeError)> {
+        for (row, cell) in cells.iter().enumerate() {
+            match cell {
+                Some(mut image) => self.append(&mut image).map_err(|error| (row, error))?,
+                None => self.append_null(),
+            }
+        }
+        Ok(())
+    }
 
     /// Appends the changes of a JSON document instead of the document.
     fn append_diffs(&mut self, _diffs: &[u8]) -> Result<()> {

@@ -1,8 +1,9 @@
 //! A column of fixed-width values: numbers, decimals, dates and times.
 
 use super::ColumnBuilder;
+use super::cells::Cells;
 use super::nulls::Nulls;
-use crate::error::Error;
+use crate::error::{DecodeError, Error};
 use crate::wire::{Reader, Result};
 use arrow_array::{ArrayRef, ArrowPrimitiveType, PrimitiveArray};
 use arrow_buffer::ScalarBuffer;
@@ -66,6 +67,37 @@ impl<C: Cell> ColumnBuilder for Primitive<C> {
             }
         }
         Ok(())
+    }
+
+    fn append_cells(&mut self, cells: Cells<'_>) -> std::result::Result<(), (usize, DecodeError)> {
+        let Self { cell, values, nulls, zero_dates, .. } = self;
+        let first = values.len();
+        let mut next = first;
+        let mut failed = None;
+        // The length of this iterator is known, so `extend` checks the capacity once.
+        values.extend(cells.iter().map(|image| {
+            let row = next;
+            next += 1;
+            let read = match image {
+                None => None,
+                Some(mut image) => match cell.read(&mut image) {
+                    Ok(None) => {
+                        *zero_dates += 1;
+                        None
+                    }
+                    Ok(read) => read,
+                    Err(error) => {
+                        failed.get_or_insert((row - first, error));
+                        None
+                    }
+                },
+            };
+            read.unwrap_or_else(|| {
+                nulls.append_null(row);
+                Default::default()
+            })
+        }));
+        failed.map_or(Ok(()), Err)
     }
 
     fn append_null(&mut self) {

@@ -2,7 +2,8 @@
 
 use super::ColumnBuilder;
 use super::cell_size::CellSize;
-use crate::error::{Error, ErrorKind};
+use super::cells::Cells;
+use crate::error::{DecodeError, Error, ErrorKind};
 use crate::wire::{Reader, Result};
 use arrow_array::ArrayRef;
 use arrow_schema::DataType;
@@ -18,6 +19,10 @@ impl ColumnBuilder for Skipped {
     #[inline]
     fn append(&mut self, image: &mut Reader<'_>) -> Result<()> {
         self.0.skip(image)
+    }
+
+    fn append_cells(&mut self, _: Cells<'_>) -> std::result::Result<(), (usize, DecodeError)> {
+        Ok(())
     }
 
     fn append_diffs(&mut self, _diffs: &[u8]) -> Result<()> {

@@ -62,6 +62,11 @@ impl VarBytes {
         row.checked_sub(1).and_then(|before| self.ends.get(before)).map_or(0, |end| *end as usize)
     }
 
+    /// Reserves memory for the ends of rows.
+    pub(super) fn reserve_rows(&mut self, rows: usize) {
+        self.ends.reserve(rows);
+    }
+
     /// Appends a value.
     #[inline]
     pub(crate) fn append(&mut self, value: &[u8]) -> Result<()> {

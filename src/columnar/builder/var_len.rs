@@ -1,6 +1,7 @@
 //! A column of values of varying length: text and bytes.
 
 use super::ColumnBuilder;
+use super::cells::Cells;
 use super::var_bytes::VarBytes;
 use crate::error::{DecodeError, Error};
 use crate::wire::{Reader, Result};
@@ -77,6 +78,19 @@ impl<C: VarLenCell> ColumnBuilder for VarLen<C> {
     #[inline]
     fn append(&mut self, image: &mut Reader<'_>) -> Result<()> {
         self.cell.append(image, &mut self.values)
+    }
+
+    fn append_cells(&mut self, cells: Cells<'_>) -> std::result::Result<(), (usize, DecodeError)> {
+        self.values.reserve_rows(cells.rows);
+        for (row, image) in cells.iter().enumerate() {
+            match image {
+                Some(mut image) => {
+                    self.cell.append(&mut image, &mut self.values).map_err(|error| (row, error))?;
+                }
+                None => self.values.append_null(),
+            }
+        }
+        Ok(())
     }
 
     fn append_diffs(&mut self, diffs: &[u8]) -> Result<()> {

@@ -34,18 +34,16 @@ impl TablePlan {
         &self,
         rows: &mut Reader<'_>,
         event: &RowsEvent<'_>,
-        Images { before, after }: &Images<'_>,
+        Images { before, after, .. }: &Images<'_>,
         places: &mut Vec<Place>,
     ) -> CellResult {
-        let (row_len, all) = (rows.left(), self.cell_sizes.len());
-        place_cells(rows, before, row_len, &self.cell_sizes, all, |_| false, places)?;
+        let all = self.cell_sizes.len();
+        place_cells(rows, before, &self.cell_sizes, all, |_| false, places)?;
         match event.kind {
             RowsKind::Update if event.has_value_options => {
-                place_patched_cells(rows, after, row_len, self, places)
+                place_patched_cells(rows, after, self, places)
             }
-            RowsKind::Update => {
-                place_cells(rows, after, row_len, &self.cell_sizes, all, |_| false, places)
-            }
+            RowsKind::Update => place_cells(rows, after, &self.cell_sizes, all, |_| false, places),
             RowsKind::Write | RowsKind::Delete => Ok(()),
         }
     }

@@ -11,6 +11,8 @@ use std::ops::Range;
 pub(super) struct Images<'a> {
     pub(super) before: Image<'a>,
     pub(super) after: Image<'a>,
+    /// All rows of the event.
+    pub(super) rows: &'a [u8],
 }
 
 impl<'a> Images<'a> {
@@ -23,8 +25,12 @@ impl<'a> Images<'a> {
                 event.width
             )));
         }
-        let before = Image::new(event.columns, width);
-        Ok(Self { before, after: Image::new(event.columns_after, width) })
+        let image = |present| Image::new(present, width, event.rows.len());
+        Ok(Self {
+            before: image(event.columns),
+            after: image(event.columns_after),
+            rows: event.rows,
+        })
     }
 
     /// True if both images have all columns.
@@ -39,16 +45,18 @@ pub(super) struct Image<'a> {
     pub(super) present: Bitmap<'a>,
     pub(super) count: usize,
     pub(super) is_full: bool,
+    /// The number of bytes of the event's rows: places are counted from their start, and a cursor knows how many are left.
+    pub(super) event_len: usize,
 }
 
 impl<'a> Image<'a> {
-    pub(super) fn new(present: Bitmap<'a>, width: usize) -> Self {
+    pub(super) fn new(present: Bitmap<'a>, width: usize, event_len: usize) -> Self {
         let count = present.count_ones(width);
-        Self { present, count, is_full: count == width }
+        Self { present, count, is_full: count == width, event_len }
     }
 }
 
-/// The place of a cell, counted from its row's first byte.
+/// The place of a cell in the rows of its event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Place {
     /// The image does not contain the column.
@@ -62,9 +70,11 @@ pub(super) enum Place {
 /// True if a column differs between the images of a row, compared by bytes: a server's collation
 /// may treat `a` and `A` as the same key, but a lake does not. False if only one image contains the
 /// column.
-pub(super) fn differs(row: &[u8], before: &Place, after: &Place) -> bool {
+pub(super) fn differs(event_rows: &[u8], before: &Place, after: &Place) -> bool {
     match (before, after) {
-        (Place::At(before), Place::At(after)) => row.get(before.clone()) != row.get(after.clone()),
+        (Place::At(before), Place::At(after)) => {
+            event_rows.get(before.clone()) != event_rows.get(after.clone())
+        }
         (Place::At(_), Place::Diffs(diffs)) => !diffs.is_empty(),
         (Place::Absent, _) | (_, Place::Absent) | (Place::Null, Place::Null) => false,
         _ => true,
@@ -86,12 +96,10 @@ pub(super) fn is_same(before: &[u8], after: &[u8], count: usize) -> bool {
     }
 }
 
-/// Skips the first `end` columns of an image; the cursor is in a row of `row_len` bytes. The places
-/// of the selected columns are added to `places`.
+/// Skips the first `end` columns of an image. The places of the wanted columns are added to `places`.
 pub(super) fn place_cells(
     rows: &mut Reader<'_>,
     image: &Image<'_>,
-    row_len: usize,
     sizes: &[CellSize],
     end: usize,
     is_wanted: impl Fn(usize) -> bool,
@@ -105,9 +113,9 @@ pub(super) fn place_cells(
         if image.present.get(index) {
             place = Place::Null;
             if !nulls.get(bit) {
-                let start = row_len - rows.left();
+                let start = image.event_len - rows.left();
                 size.skip(rows).map_err(|error| (index, error))?;
-                place = Place::At(start..row_len - rows.left());
+                place = Place::At(start..image.event_len - rows.left());
             }
             bit += 1;
         }

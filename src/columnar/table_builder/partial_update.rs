@@ -54,35 +54,36 @@ impl TableBuilder {
         ordinal: i64,
         partial: &mut PartialUpdate,
     ) -> CellResult {
-        let (Images { before, after }, row) = (images, rows.as_slice());
+        let (Images { before, after, rows: event_rows }, mut row) = (images, *rows);
         let (plan, rule) = (&*self.plan, self.rule);
         let all = plan.is_key.len();
-        place_cells(rows, before, row.len(), &plan.cell_sizes, all, |_| true, &mut partial.before)?;
-        place_patched_cells(rows, after, row.len(), plan, &mut partial.after)?;
+        place_cells(rows, before, &plan.cell_sizes, all, |_| true, &mut partial.before)?;
+        place_patched_cells(rows, after, plan, &mut partial.after)?;
         partial.present.clear();
         partial.present.extend_from_slice(after.present.0);
 
         let places = partial.before.iter().zip(&partial.after).zip(&plan.is_key);
         let mut key = places.filter(|(_, is_key)| **is_key);
-        let key_changed = key.any(|((before, after), _)| differs(row, before, after));
+        let key_changed = key.any(|((before, after), _)| differs(event_rows, before, after));
         let updated = rule.update(key_changed, images.are_full());
 
-        let columns = self.sides.before();
+        let placed = &mut self.sides.before().placed;
         match updated.old {
             Some(OldRow::Preimage | OldRow::Delete) => {
-                columns.append_image(&mut Reader::new(row), before)?;
+                placed.add_image(&mut row, before, plan)?;
             }
             Some(OldRow::DeleteByKey) => {
                 let places = partial.before.iter().zip(&plan.is_key);
                 let key = places.filter(|(_, is_key)| **is_key).map(|(place, _)| place);
-                columns.append_key(row, key, plan)?;
+                placed.add_key(key, plan);
             }
             None => {}
         }
         self.append_deleted(updated, ordinal, before);
         // An insert contains complete documents.
         let as_diffs = self.plan.types.json == Json::Diff && updated.new != NewRow::Insert;
-        self.append_patched_image(row, as_diffs, partial)?;
+        self.sides.fill(event_rows, &self.plan).map_err(|(_, error)| error)?;
+        self.append_patched_image(event_rows, as_diffs, partial)?;
         let image = Bitmap(&partial.present);
         let held = match rule.old_value {
             true => Held::All(image),
@@ -95,20 +96,20 @@ impl TableBuilder {
     /// Appends the after image: its partial cells as diffs, or as documents made from the before image.
     fn append_patched_image(
         &mut self,
-        row: &[u8],
+        event_rows: &[u8],
         as_diffs: bool,
         partial: &mut PartialUpdate,
     ) -> CellResult {
         let plan = &*self.plan;
-        let mut builders = self.sides.after().iter_mut();
+        let mut builders = self.sides.after().builders_of_row();
         let places = partial.before.iter().zip(&partial.after).zip(&plan.is_key);
         for (index, ((before, after), is_key)) in places.enumerate() {
             let Some(column) = builders.next() else { break };
             let appended = match after {
                 Place::Diffs(place) => {
-                    let diffs = row.get(place.clone()).unwrap_or_default();
+                    let diffs = event_rows.get(place.clone()).unwrap_or_default();
                     let patch = Patch {
-                        row,
+                        event_rows,
                         before,
                         diffs,
                         length_bytes: plan.length_bytes(index),
@@ -133,9 +134,9 @@ impl TableBuilder {
                     }
                 }
                 Place::Absent if *is_key && !self.rule.old_value => {
-                    append_place(column, row, before)
+                    append_place(column, event_rows, before)
                 }
-                after => append_place(column, row, after),
+                after => append_place(column, event_rows, after),
             };
             appended.map_err(|error| (index, error))?;
         }
@@ -147,7 +148,6 @@ impl TableBuilder {
 pub(super) fn place_patched_cells(
     rows: &mut Reader<'_>,
     image: &Image<'_>,
-    row_len: usize,
     plan: &TablePlan,
     places: &mut Vec<Place>,
 ) -> CellResult {
@@ -175,13 +175,13 @@ pub(super) fn place_patched_cells(
         let in_column = |error| (index, error);
         if is_partial {
             let len = rows.u32("length of JSON diffs").map_err(in_column)?;
-            let start = row_len - rows.left();
+            let start = image.event_len - rows.left();
             rows.take(len as usize, "JSON diffs").map_err(in_column)?;
-            places.push(Place::Diffs(start..row_len - rows.left()));
+            places.push(Place::Diffs(start..image.event_len - rows.left()));
         } else {
-            let start = row_len - rows.left();
+            let start = image.event_len - rows.left();
             size.skip(rows).map_err(in_column)?;
-            places.push(Place::At(start..row_len - rows.left()));
+            places.push(Place::At(start..image.event_len - rows.left()));
         }
     }
     Ok(())
@@ -189,7 +189,7 @@ pub(super) fn place_patched_cells(
 
 /// A partial cell.
 struct Patch<'a> {
-    row: &'a [u8],
+    event_rows: &'a [u8],
     /// The place of the document that it changes.
     before: &'a Place,
     diffs: &'a [u8],
@@ -213,7 +213,7 @@ impl Patch<'_> {
         as_diffs: bool,
         cell: &mut Vec<u8>,
     ) -> Result<Patched> {
-        let Self { row, before, diffs, length_bytes, is_selected, is_nulled } = self;
+        let Self { event_rows, before, diffs, length_bytes, is_selected, is_nulled } = self;
         match before {
             _ if as_diffs => column.append_diffs(diffs)?,
             // The document is unchanged, and its value is not known.
@@ -224,7 +224,7 @@ impl Patch<'_> {
             _ if !is_selected => {}
             _ if *is_nulled => column.append_null(),
             Place::At(place) if !diffs.is_empty() => {
-                let before = row.get(place.clone()).unwrap_or_default();
+                let before = event_rows.get(place.clone()).unwrap_or_default();
                 patch_cell(before, diffs, *length_bytes, cell)?;
                 column.append(&mut Reader::new(cell))?;
                 return Ok(Patched::Document(cell.len()));
@@ -233,7 +233,7 @@ impl Patch<'_> {
                 let why = "it changes a document that is NULL";
                 return Err(DecodeError::DoesNotApply { what: "JSON diff", why });
             }
-            Place::At(_) | Place::Null => append_place(column, row, before)?,
+            Place::At(_) | Place::Null => append_place(column, event_rows, before)?,
             _ => return Err(DecodeError::PartialWithoutBefore),
         }
         Ok(Patched::Document(0))

@@ -29,21 +29,20 @@ impl RowCells {
     }
 
     fn differ(&self, event: &RowsEvent<'_>, columns: &[usize]) -> Option<bool> {
-        let before = Image::new(event.columns, event.width);
-        let after = Image::new(event.columns_after, event.width);
+        let image = |present| Image::new(present, event.width, event.rows.len());
+        let (before, after) = (image(event.columns), image(event.columns_after));
         let (mut old, mut new) = (Vec::new(), Vec::new());
         let mut rows = Reader::new(event.rows);
         let width = self.0.len();
         let is_wanted = |index: usize| columns.contains(&index);
         while !rows.is_empty() {
-            let row = rows.as_slice();
-            place_cells(&mut rows, &before, row.len(), &self.0, width, is_wanted, &mut old).ok()?;
-            place_cells(&mut rows, &after, row.len(), &self.0, width, is_wanted, &mut new).ok()?;
+            place_cells(&mut rows, &before, &self.0, width, is_wanted, &mut old).ok()?;
+            place_cells(&mut rows, &after, &self.0, width, is_wanted, &mut new).ok()?;
             let is_changed = |(old, new): (&Place, &Place)| match (old, new) {
                 // binlog_row_image=MINIMAL: the new row contains only the columns that the
                 // statement sets.
                 (Place::Absent, new) => *new != Place::Absent,
-                (old, new) => differs(row, old, new),
+                (old, new) => differs(event.rows, old, new),
             };
             if old.iter().zip(&new).any(is_changed) {
                 return Some(true);

@@ -3,6 +3,7 @@
 
 use super::CellResult;
 use super::image::{Image, Place, no_nulls, null_bits};
+use super::placed_rows::PlacedRows;
 use crate::columnar::builder::ColumnBuilder;
 use crate::columnar::table_plan::TablePlan;
 use crate::error::{DecodeError, Error};
@@ -10,194 +11,121 @@ use crate::wire::Reader;
 use arrow_array::ArrayRef;
 
 /// One builder for each column of a table; all have the same number of rows.
-pub(super) struct RowColumns(Vec<Box<dyn ColumnBuilder>>);
+///
+/// The cells of new rows are placed first, row by row. [`Self::fill`] then decodes them column by column, so that a call of a
+/// builder decodes many cells.
+pub(super) struct RowColumns {
+    builders: Vec<Box<dyn ColumnBuilder>>,
+    /// The number of rows that the builders contain.
+    rows: usize,
+    /// The rows after them.
+    pub(super) placed: PlacedRows,
+}
 
 impl RowColumns {
     pub(super) fn try_new(plan: &TablePlan) -> Result<Self, Error> {
-        plan.builders().map(Self)
+        let builders = plan.builders()?;
+        Ok(Self { placed: PlacedRows::new(builders.len()), builders, rows: 0 })
     }
 
     pub(super) fn begin(&mut self) {
-        self.0.iter_mut().for_each(|column| column.begin());
+        self.builders.iter_mut().for_each(|column| column.begin());
+    }
+
+    /// Decodes the rows that are placed. An error contains its row, its column and the reason; it is the first one in the order
+    /// of rows, then columns.
+    pub(super) fn fill(
+        &mut self,
+        event_rows: &[u8],
+        plan: &TablePlan,
+    ) -> Result<(), (usize, (usize, DecodeError))> {
+        if self.placed.rows() == 0 {
+            return Ok(());
+        }
+        let mut first: Option<(usize, (usize, DecodeError))> = None;
+        for (index, column) in self.builders.iter_mut().enumerate() {
+            let filled = column.append_cells(self.placed.column(index, event_rows, plan));
+            if let Err((row, error)) = filled {
+                let row = self.rows + row;
+                if first.as_ref().is_none_or(|(before, _)| row < *before) {
+                    first = Some((row, (index, error)));
+                }
+            }
+        }
+        self.rows += self.placed.rows();
+        self.placed.clear();
+        first.map_or(Ok(()), Err)
     }
 
     /// Performs the checks that columns do once per event. An error contains its row, its column
     /// and the reason.
     pub(super) fn seal(&mut self) -> Result<(), (usize, (usize, DecodeError))> {
-        for (index, column) in self.0.iter_mut().enumerate() {
+        for (index, column) in self.builders.iter_mut().enumerate() {
             column.seal().map_err(|(row, error)| (row, (index, error)))?;
         }
         Ok(())
     }
 
     pub(super) fn truncate(&mut self, rows: usize) {
-        self.0.iter_mut().for_each(|column| column.truncate(rows));
+        self.rows = self.rows.min(rows);
+        self.placed.clear();
+        self.builders.iter_mut().for_each(|column| column.truncate(rows));
     }
 
     pub(super) fn take_inflated(&mut self) -> usize {
-        self.0.iter_mut().map(|column| column.take_inflated()).sum()
+        self.builders.iter_mut().map(|column| column.take_inflated()).sum()
     }
 
     /// Returns the number of zero dates that became NULL since the last call, for each column.
     pub(super) fn take_zero_dates(&mut self) -> impl Iterator<Item = u64> + '_ {
-        self.0.iter_mut().map(|column| column.take_zero_dates())
+        self.builders.iter_mut().map(|column| column.take_zero_dates())
     }
 
     /// Returns the rows so far of the selected columns.
     pub(super) fn finish(&mut self, plan: &TablePlan) -> Result<Vec<ArrayRef>, Error> {
-        let columns = self.0.iter_mut().zip(&plan.is_selected);
+        self.rows = 0;
+        let columns = self.builders.iter_mut().zip(&plan.is_selected);
         columns
             .filter(|(_, is_selected)| **is_selected)
             .map(|(column, _)| column.finish())
             .collect()
     }
 
-    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut dyn ColumnBuilder> {
-        self.0.iter_mut().map(|column| &mut **column as &mut dyn ColumnBuilder)
-    }
-
-    /// Appends a row image. Columns that it leaves out are NULL.
-    #[inline]
+    /// Appends a row image at once: for events of so few rows that placing them first costs more than it saves. Columns that
+    /// the image leaves out are NULL.
     pub(super) fn append_image(&mut self, rows: &mut Reader<'_>, image: &Image<'_>) -> CellResult {
         let nulls = null_bits(rows, image)?;
-        if image.is_full && no_nulls(nulls, image.count) {
-            for (index, column) in self.0.iter_mut().enumerate() {
-                column.append(rows).map_err(|error| (index, error))?;
-            }
-            return Ok(());
-        }
+        let has_nulls = !no_nulls(nulls, image.count);
+        self.rows += 1;
         let mut bit = 0;
-        for (index, column) in self.0.iter_mut().enumerate() {
-            if !image.present.get(index) {
-                column.append_null();
-                continue;
-            }
-            if nulls.get(bit) {
-                column.append_null();
+        for (index, column) in self.builders.iter_mut().enumerate() {
+            let is_present = image.is_full || image.present.get(index);
+            if is_present && !(has_nulls && nulls.get(bit)) {
+                column.append(rows).map_err(|error| (index, error))?;
             } else {
-                column.append(rows).map_err(|error| (index, error))?;
-            }
-            bit += 1;
-        }
-        Ok(())
-    }
-
-    /// Appends a full row image; the cursor is in a row of `row_len` bytes. The places of the
-    /// selected columns are added to `places`.
-    pub(super) fn append_placed_image(
-        &mut self,
-        rows: &mut Reader<'_>,
-        image: &Image<'_>,
-        row_len: usize,
-        is_wanted: &[bool],
-        places: &mut Vec<Place>,
-    ) -> CellResult {
-        places.clear();
-        let nulls = null_bits(rows, image)?;
-        for (index, (column, is_wanted)) in self.0.iter_mut().zip(is_wanted).enumerate() {
-            let start = row_len - rows.left();
-            if nulls.get(index) {
                 column.append_null();
-                if *is_wanted {
-                    places.push(Place::Null);
-                }
-                continue;
             }
-            column.append(rows).map_err(|error| (index, error))?;
-            if *is_wanted {
-                places.push(Place::At(start..row_len - rows.left()));
-            }
-        }
-        Ok(())
-    }
-
-    /// Appends only the key of a row image.
-    pub(super) fn append_key_image(
-        &mut self,
-        rows: &mut Reader<'_>,
-        image: &Image<'_>,
-        plan: &TablePlan,
-    ) -> CellResult {
-        let nulls = null_bits(rows, image)?;
-        let mut bit = 0;
-        let described = plan.is_key.iter().zip(&plan.cell_sizes);
-        for (index, (column, (is_key, size))) in self.0.iter_mut().zip(described).enumerate() {
-            let is_present = image.present.get(index);
-            let is_null = !is_present || nulls.get(bit);
             bit += usize::from(is_present);
-            let passed = match is_null {
-                false if *is_key => column.append(rows),
-                false => {
-                    column.append_null();
-                    size.skip(rows)
-                }
-                true => {
-                    column.append_null();
-                    Ok(())
-                }
-            };
-            passed.map_err(|error| (index, error))?;
         }
         Ok(())
     }
 
-    /// Appends a row that contains only the key, from the places of its cells in `row`: one place
-    /// for each column of the key.
-    pub(super) fn append_key<'p>(
-        &mut self,
-        row: &[u8],
-        mut key: impl Iterator<Item = &'p Place>,
-        plan: &TablePlan,
-    ) -> CellResult {
-        for (index, (column, is_key)) in self.0.iter_mut().zip(&plan.is_key).enumerate() {
-            let place = is_key.then(|| key.next()).flatten().unwrap_or(&Place::Null);
-            append_place(column.as_mut(), row, place).map_err(|error| (index, error))?;
-        }
-        Ok(())
-    }
-
-    /// Appends a row image. Columns of the key that it leaves out are taken from `row`, as in
-    /// [`Self::append_key`].
-    pub(super) fn append_filled_image<'p>(
-        &mut self,
-        rows: &mut Reader<'_>,
-        image: &Image<'_>,
-        row: &[u8],
-        mut key: impl Iterator<Item = &'p Place>,
-        plan: &TablePlan,
-    ) -> CellResult {
-        let nulls = null_bits(rows, image)?;
-        let mut bit = 0;
-        for (index, (column, is_key)) in self.0.iter_mut().zip(&plan.is_key).enumerate() {
-            let place = is_key.then(|| key.next()).flatten().unwrap_or(&Place::Null);
-            let is_present = image.present.get(index);
-            let is_null = is_present && nulls.get(bit);
-            bit += usize::from(is_present);
-            let appended = match is_present {
-                true if is_null => append_place(column.as_mut(), row, &Place::Null),
-                true => column.append(rows),
-                false => append_place(column.as_mut(), row, place),
-            };
-            appended.map_err(|error| (index, error))?;
-        }
-        Ok(())
-    }
-
-    /// Appends a row of NULLs.
-    pub(super) fn append_null_row(&mut self) {
-        self.0.iter_mut().for_each(|column| column.append_null());
+    /// The builders, to append a row to each of them; there must be no rows that are only placed.
+    pub(super) fn builders_of_row(&mut self) -> impl Iterator<Item = &mut dyn ColumnBuilder> {
+        self.rows += 1;
+        self.builders.iter_mut().map(|column| &mut **column as &mut dyn ColumnBuilder)
     }
 }
 
-/// Appends the cell at a place of a row.
+/// Appends the cell at a place of an event's rows.
 pub(super) fn append_place(
     column: &mut dyn ColumnBuilder,
-    row: &[u8],
+    event_rows: &[u8],
     place: &Place,
 ) -> Result<(), DecodeError> {
     match place {
         Place::At(place) => {
-            column.append(&mut Reader::new(row.get(place.clone()).unwrap_or_default()))
+            column.append(&mut Reader::new(event_rows.get(place.clone()).unwrap_or_default()))
         }
         _ => {
             column.append_null();

@@ -46,18 +46,36 @@ impl Sides {
 
     /// The current row of the batch has no row before the change.
     #[inline]
-    pub(super) fn no_before(&mut self) {
+    pub(super) fn no_before(&mut self, plan: &TablePlan) {
         if let Some(before) = &mut self.before {
-            before.append_null_row();
+            before.placed.add_nulls(plan);
         }
     }
 
     /// The current row of the batch has no row after the change.
     #[inline]
-    pub(super) fn no_after(&mut self) {
+    pub(super) fn no_after(&mut self, plan: &TablePlan) {
         if self.is_nested() {
-            self.after.append_null_row();
+            self.after.placed.add_nulls(plan);
         }
+    }
+
+    /// True if so many cells are placed that they must be decoded now.
+    #[inline]
+    pub(super) fn are_full(&self) -> bool {
+        self.after.placed.is_full()
+            || self.before.as_ref().is_some_and(|columns| columns.placed.is_full())
+    }
+
+    /// Decodes the rows that are placed. An error contains its row, its column and the reason.
+    pub(super) fn fill(
+        &mut self,
+        event_rows: &[u8],
+        plan: &TablePlan,
+    ) -> Result<(), (usize, (usize, DecodeError))> {
+        let errors = self.each().filter_map(|columns| columns.fill(event_rows, plan).err());
+        // Of errors in the same row, the first one is that of the row before the change.
+        errors.min_by_key(|(row, _)| *row).map_or(Ok(()), Err)
     }
 
     pub(super) fn begin(&mut self) {

@@ -15,8 +15,9 @@ pub(super) struct KeyPlaces {
 }
 
 impl KeyPlaces {
-    fn differ(&self, row: &[u8]) -> bool {
-        self.before.iter().zip(&self.after).any(|(before, after)| differs(row, before, after))
+    fn differ(&self, event_rows: &[u8]) -> bool {
+        let mut places = self.before.iter().zip(&self.after);
+        places.any(|(before, after)| differs(event_rows, before, after))
     }
 }
 
@@ -28,18 +29,18 @@ impl TableBuilder {
         images: &Images<'_>,
         ordinal: i64,
     ) -> CellResult {
+        let Images { before, after, .. } = images;
         if !self.rule.asks_for_key(images.are_full()) {
-            let Images { before, after } = images;
-            self.sides.before().append_image(rows, before)?;
-            self.sides.after().append_image(rows, after)?;
+            self.sides.before().placed.add_image(rows, before, &self.plan)?;
+            self.sides.after().placed.add_image(rows, after, &self.plan)?;
             self.end_pair(ordinal, Held::All(before.present), Held::All(after.present));
             return Ok(());
         }
+        if self.rule.old_value && !self.sides.is_nested() {
+            return self.append_both(rows, images, ordinal);
+        }
         let mut keys = std::mem::take(&mut self.keys);
-        let appended = match self.rule.old_value && !self.sides.is_nested() {
-            true => self.append_both(rows, images, ordinal, &mut keys),
-            false => self.append_by_key(rows, images, ordinal, &mut keys),
-        };
+        let appended = self.append_by_key(rows, images, ordinal, &mut keys);
         self.keys = keys;
         appended
     }
@@ -48,23 +49,18 @@ impl TableBuilder {
     fn append_both(
         &mut self,
         rows: &mut Reader<'_>,
-        images: &Images<'_>,
+        Images { before, after, rows: event_rows }: &Images<'_>,
         ordinal: i64,
-        keys: &mut KeyPlaces,
     ) -> CellResult {
-        let (Images { before, after }, row) = (images, rows.as_slice());
-        let columns = self.sides.after();
+        let (row, placed) = (rows.as_slice(), &mut self.sides.after().placed);
+        placed.add_image(rows, before, &self.plan)?;
+        let (first, second) = row.split_at_checked(row.len() - rows.left()).unwrap_or_default();
+        placed.add_image(rows, after, &self.plan)?;
         let key_changed = if self.plan.is_row_key {
-            columns.append_image(rows, before)?;
-            let (first, second) = row.split_at_checked(row.len() - rows.left()).unwrap_or_default();
-            columns.append_image(rows, after)?;
             let second = second.get(..second.len() - rows.left()).unwrap_or_default();
             !is_same(first, second, before.count)
         } else {
-            let is_key = &self.plan.is_key;
-            columns.append_placed_image(rows, before, row.len(), is_key, &mut keys.before)?;
-            columns.append_placed_image(rows, after, row.len(), is_key, &mut keys.after)?;
-            keys.differ(row)
+            placed.last_keys_differ(event_rows, &self.plan)
         };
         self.end_pair(ordinal, Held::All(before.present), Held::All(after.present));
         if key_changed {
@@ -81,31 +77,34 @@ impl TableBuilder {
         ordinal: i64,
         keys: &mut KeyPlaces,
     ) -> CellResult {
-        let (Images { before, after }, row) = (images, rows.as_slice());
+        let Images { before, after, rows: event_rows } = images;
         let plan = &*self.plan;
         let is_key = |index: usize| plan.is_key.get(index).is_some_and(|is_key| *is_key);
         if self.rule.old_value {
-            let columns = self.sides.before();
-            columns.append_placed_image(rows, before, row.len(), &plan.is_key, &mut keys.before)?;
-        } else {
-            let all = plan.is_key.len();
-            place_cells(rows, before, row.len(), &plan.cell_sizes, all, is_key, &mut keys.before)?;
+            let mut row = *rows;
+            self.sides.before().placed.add_image(&mut row, before, plan)?;
         }
-        let (mut ahead, end) = (*rows, plan.key_end);
-        place_cells(&mut ahead, after, row.len(), &plan.cell_sizes, end, is_key, &mut keys.after)?;
+        let (all, end) = (plan.is_key.len(), plan.key_end);
+        place_cells(rows, before, &plan.cell_sizes, all, is_key, &mut keys.before)?;
+        let mut ahead = *rows;
+        place_cells(&mut ahead, after, &plan.cell_sizes, end, is_key, &mut keys.after)?;
 
-        let updated = self.rule.update(keys.differ(row), images.are_full());
+        let updated = self.rule.update(keys.differ(event_rows), images.are_full());
         if updated.old == Some(OldRow::DeleteByKey) {
-            self.sides.before().append_key(row, keys.before.iter(), plan)?;
+            self.sides.before().placed.add_key(keys.before.iter(), plan);
         }
         self.append_deleted(updated, ordinal, before);
         // Without a preimage before it, a postimage without its key would be useless.
         let held = if self.rule.old_value || after.is_full {
-            self.sides.after().append_image(rows, after)?;
+            self.sides.after().placed.add_image(rows, after, &self.plan)?;
             Held::All(after.present)
         } else {
-            let key = keys.before.iter();
-            self.sides.after().append_filled_image(rows, after, row, key, &self.plan)?;
+            self.sides.after().placed.add_filled_image(
+                rows,
+                after,
+                keys.before.iter(),
+                &self.plan,
+            )?;
             Held::Filled { image: after.present, key_of: before.present }
         };
         self.end_update(updated, ordinal, before, held);
@@ -124,7 +123,7 @@ impl TableBuilder {
             Some(OldRow::DeleteByKey) => Held::Key(before.present),
             Some(OldRow::Preimage) | None => return,
         };
-        self.sides.no_after();
+        self.sides.no_after(&self.plan);
         self.end_row(ChangeType::Delete, ordinal, held, Held::Nothing);
     }
 
@@ -143,7 +142,7 @@ impl TableBuilder {
         if updated.old == Some(OldRow::Preimage) {
             return self.end_pair(ordinal, Held::All(before.present), held);
         }
-        self.sides.no_before();
+        self.sides.no_before(&self.plan);
         let is_alone = updated.old.is_none() && self.sides.is_nested();
         let ordinal = if is_alone { ordinal } else { ordinal + 1 };
         self.end_row(change_type, ordinal, Held::Nothing, held);
