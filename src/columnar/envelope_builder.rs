@@ -44,23 +44,26 @@ pub(super) enum ChangeType {
 }
 
 impl ChangeType {
-    const fn as_str(self) -> &'static str {
+    /// Appends the word for the change. Each length is a constant, so that no call copies the bytes.
+    #[inline]
+    fn push_word(self, text: &mut Vec<u8>) {
         match self {
-            Self::Insert => "insert",
-            Self::UpdatePreimage => "update_preimage",
-            Self::UpdatePostimage => "update_postimage",
-            Self::Delete => "delete",
-            Self::Update => "update",
+            Self::Insert => text.extend_from_slice(b"insert"),
+            Self::UpdatePreimage => text.extend_from_slice(b"update_preimage"),
+            Self::UpdatePostimage => text.extend_from_slice(b"update_postimage"),
+            Self::Delete => text.extend_from_slice(b"delete"),
+            Self::Update => text.extend_from_slice(b"update"),
         }
     }
 
-    /// Debezium's letter for the change.
-    const fn op(self) -> &'static str {
-        match self {
-            Self::Insert => "c",
-            Self::Delete => "d",
-            Self::UpdatePreimage | Self::UpdatePostimage | Self::Update => "u",
-        }
+    /// Appends Debezium's letter for the change.
+    #[inline]
+    fn push_op(self, text: &mut Vec<u8>) {
+        text.push(match self {
+            Self::Insert => b'c',
+            Self::Delete => b'd',
+            Self::UpdatePreimage | Self::UpdatePostimage | Self::Update => b'u',
+        });
     }
 
     /// True if the row before the change exists.
@@ -179,8 +182,8 @@ impl EnvelopeBuilder {
             .iter()
             .map(|column| -> Result<ArrayRef, Error> {
                 Ok(match column {
-                    EnvelopeColumn::ChangeType => Arc::new(self.words(ChangeType::as_str)),
-                    EnvelopeColumn::Op => Arc::new(self.words(ChangeType::op)),
+                    EnvelopeColumn::ChangeType => Arc::new(self.words(ChangeType::push_word)),
+                    EnvelopeColumn::Op => Arc::new(self.words(ChangeType::push_op)),
                     EnvelopeColumn::CommitVersion => {
                         Arc::new(Int64Array::from(self.runs(rows, |run| run.commit_version)))
                     }
@@ -236,13 +239,12 @@ impl EnvelopeBuilder {
         values
     }
 
-    fn words(&self, word: impl Fn(ChangeType) -> &'static str) -> StringArray {
-        let words = self.change_types.iter().map(|change_type| word(*change_type));
+    fn words(&self, push: impl Fn(ChangeType, &mut Vec<u8>)) -> StringArray {
         let mut offsets = Vec::with_capacity(self.rows() + 1);
         let mut text = Vec::with_capacity(self.rows() * "update_postimage".len());
         offsets.push(0);
-        for word in words {
-            text.extend_from_slice(word.as_bytes());
+        for change_type in &self.change_types {
+            push(*change_type, &mut text);
             offsets.push(text.len() as i32);
         }
         let offsets = OffsetBuffer::new(ScalarBuffer::from(offsets));
