@@ -6,9 +6,10 @@ use crate::error::{Error, ErrorKind};
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema};
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{Array, RecordBatch, RecordBatchReader, StructArray};
-use arrow_schema::{ArrowError, Schema};
+use arrow_schema::{ArrowError, Schema, SchemaRef};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
+use std::sync::Arc;
 
 /// Returns the result of `__arrow_c_schema__`.
 pub(super) fn schema_capsule<'py>(
@@ -30,12 +31,41 @@ pub(super) fn array_capsules<'py>(
     PyTuple::new(py, [schema, array])
 }
 
-/// Returns the result of `__arrow_c_stream__`.
+/// Returns the result of `__arrow_c_stream__`. `next` returns the next batch, and `None` at the end.
 pub(super) fn stream_capsule<'py>(
     py: Python<'py>,
-    reader: Box<dyn RecordBatchReader + Send>,
+    schema: SchemaRef,
+    next: impl FnMut(Python<'_>) -> PyResult<Option<RecordBatch>> + Send + 'static,
 ) -> PyResult<Bound<'py, PyCapsule>> {
-    PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(reader), c"arrow_array_stream")
+    let stream = FFI_ArrowArrayStream::new(Box::new(Stream { schema, next: Box::new(next) }));
+    PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
+}
+
+/// Batches as a C stream. Its caller may hold the interpreter's lock or not.
+struct Stream {
+    schema: SchemaRef,
+    next: Box<dyn FnMut(Python<'_>) -> PyResult<Option<RecordBatch>> + Send>,
+}
+
+impl Iterator for Stream {
+    type Item = Result<RecordBatch, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        match Python::try_attach(|py| (self.next)(py)) {
+            Some(Ok(batch)) => batch.map(Ok),
+            Some(Err(error)) => Some(Err(ArrowError::ExternalError(Box::new(error)))),
+            None => {
+                let ends = Error::new(ErrorKind::Cancelled, "the interpreter ends");
+                Some(Err(ArrowError::ExternalError(Box::new(ends))))
+            }
+        }
+    }
+}
+
+impl RecordBatchReader for Stream {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
 }
 
 fn internal(error: ArrowError) -> Error {

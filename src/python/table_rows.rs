@@ -13,9 +13,9 @@ use crate::cancel::CancelToken;
 use crate::error::{Error, ErrorKind, Result};
 use crate::load::{Killer, Part, Snapshot, TableRequest, TableRows};
 use crate::net::SocketHandle;
-use arrow_array::{RecordBatch, RecordBatchReader};
+use arrow_array::RecordBatch;
 use arrow_pyarrow::ToPyArrow;
-use arrow_schema::{ArrowError, SchemaRef};
+use arrow_schema::SchemaRef;
 use crossbeam_channel::{Receiver, RecvTimeoutError, bounded};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict, PyList, PyTuple};
@@ -338,7 +338,8 @@ impl PyTableRows {
         let _ = requested_schema;
         self.0.check_unread()?;
         let number = self.0.streams.fetch_add(1, Ordering::Relaxed) + 1;
-        stream_capsule(py, Box::new(Stream { rows: Arc::clone(&self.0), number }))
+        let (schema, rows) = (Arc::clone(&self.0.schema), Arc::clone(&self.0));
+        stream_capsule(py, schema, move |py| rows.next(py, number))
     }
 
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
@@ -375,32 +376,5 @@ impl PyTableRows {
 impl Drop for Shared {
     fn drop(&mut self) {
         self.close();
-    }
-}
-
-/// The C stream's side of the rows. Its caller may hold the interpreter's lock or not.
-struct Stream {
-    rows: Arc<Shared>,
-    number: u64,
-}
-
-impl Iterator for Stream {
-    type Item = std::result::Result<RecordBatch, ArrowError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        match Python::try_attach(|py| self.rows.next(py, self.number)) {
-            Some(Ok(batch)) => batch.map(Ok),
-            Some(Err(error)) => Some(Err(ArrowError::ExternalError(Box::new(error)))),
-            None => {
-                let ends = Error::new(ErrorKind::Cancelled, "the interpreter ends");
-                Some(Err(ArrowError::ExternalError(Box::new(ends))))
-            }
-        }
-    }
-}
-
-impl RecordBatchReader for Stream {
-    fn schema(&self) -> SchemaRef {
-        Arc::clone(&self.rows.schema)
     }
 }

@@ -14,9 +14,9 @@ use crate::columnar::OnSchemaChange;
 use crate::error::Error;
 use crate::export::NestedJson;
 use crate::reader::{KnownTables, Progress, ReadOptions};
-use arrow_array::{RecordBatch, RecordBatchReader};
+use arrow_array::RecordBatch;
 use arrow_pyarrow::ToPyArrow;
-use arrow_schema::{ArrowError, Schema, SchemaRef};
+use arrow_schema::{Schema, SchemaRef};
 use input::Input;
 use nested_json::NestedJsonReader;
 use one_table::OneTable;
@@ -166,8 +166,8 @@ impl PyTableReader {
         // Best effort by the interface's rules: the caller casts.
         let _ = requested_schema;
         check_unread(&*self.changes, py)?;
-        let schema = self.changes.schema(py)?;
-        stream_capsule(py, Box::new(Stream { changes: Arc::clone(&self.changes), schema }))
+        let (schema, changes) = (self.changes.schema(py)?, Arc::clone(&self.changes));
+        stream_capsule(py, schema, move |py| changes.next(py))
     }
 
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
@@ -201,30 +201,5 @@ impl PyTableReader {
     #[pyo3(signature = (*_exception))]
     fn __exit__(&self, py: Python<'_>, _exception: &Bound<'_, PyTuple>) {
         self.close(py);
-    }
-}
-
-/// The reader as a C stream. Its caller may hold the interpreter's lock or not.
-struct Stream {
-    changes: Arc<dyn Changes>,
-    schema: SchemaRef,
-}
-
-impl Iterator for Stream {
-    type Item = Result<RecordBatch, ArrowError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let next = Python::try_attach(|py| self.changes.next(py));
-        match next {
-            Some(Ok(batch)) => batch.map(Ok),
-            Some(Err(error)) => Some(Err(ArrowError::ExternalError(Box::new(error)))),
-            None => None,
-        }
-    }
-}
-
-impl RecordBatchReader for Stream {
-    fn schema(&self) -> SchemaRef {
-        Arc::clone(&self.schema)
     }
 }
