@@ -103,8 +103,8 @@ fn first_in(bytes: [u8; 8], start: usize) -> Option<usize> {
     const ONES: u64 = u64::from_ne_bytes([1; 8]);
     const TOPS: u64 = u64::from_ne_bytes([0x80; 8]);
     let word = u64::from_le_bytes(bytes);
-    let quotes = word ^ ONES * b'"' as u64;
-    let backslashes = word ^ ONES * b'\\' as u64;
+    let quotes = word ^ (ONES * b'"' as u64);
+    let backslashes = word ^ (ONES * b'\\' as u64);
     let control = word.wrapping_sub(ONES * 0x20) & !word;
     let quote = quotes.wrapping_sub(ONES) & !quotes;
     let backslash = backslashes.wrapping_sub(ONES) & !backslashes;
