@@ -41,10 +41,13 @@ pub(super) fn stream_capsule<'py>(
     PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
 }
 
+/// Returns the next batch.
+type NextBatch = dyn FnMut(Python<'_>) -> PyResult<Option<RecordBatch>> + Send;
+
 /// Batches as a C stream. Its caller may hold the interpreter's lock or not.
 struct Stream {
     schema: SchemaRef,
-    next: Box<dyn FnMut(Python<'_>) -> PyResult<Option<RecordBatch>> + Send>,
+    next: Box<NextBatch>,
 }
 
 impl Iterator for Stream {
