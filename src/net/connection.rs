@@ -8,7 +8,7 @@ use super::transport::Transport;
 use crate::error::{Error, ErrorKind, Result};
 use crate::protocol::{
     Greeting, Login, LoginError, LoginOptions, ResultSet, ServerRefusal, Step, TextRow, TlsWish,
-    command, is_ok,
+    close_statement, command, is_ok,
 };
 use std::time::{Duration, Instant};
 
@@ -19,6 +19,8 @@ pub struct Connection {
     options: ConnectOptions,
     /// The process that opened it. A forked child has the same socket and must not use it.
     process: u32,
+    /// The prepared statement whose rows are being read.
+    statement: Option<u32>,
 }
 
 impl Connection {
@@ -38,7 +40,7 @@ impl Connection {
         let greeting = log_in(&mut packets, &options)?;
         packets.logged_in(options.compression);
         packets.transport.set_deadline(None);
-        Ok(Self { packets, greeting, options, process: std::process::id() })
+        Ok(Self { packets, greeting, options, process: std::process::id(), statement: None })
     }
 
     /// The server's greeting.
@@ -132,13 +134,18 @@ impl Connection {
     }
 
     /// From now on the server sends rows, which may be large.
-    pub(super) fn expect_rows(&mut self) {
+    pub(super) fn expect_rows(&mut self, statement: u32) {
         self.packets.expect_large();
+        self.statement = Some(statement);
     }
 
-    /// The server has sent all rows.
-    pub(super) fn end_rows(&mut self) {
+    /// The server has sent all rows: closes their statement, because a server has a limited number of them.
+    pub(super) fn end_rows(&mut self) -> Result<()> {
         self.packets.expect_answers();
+        match self.statement.take() {
+            Some(statement) => self.send(&close_statement(statement)),
+            None => Ok(()),
+        }
     }
 
     /// From now on the server sends events; `silence` is the longest time without any data.

@@ -31,7 +31,7 @@ pub use dump_packet::DumpPacket;
 pub use greeting::Greeting;
 pub use login::{Compression, Login, LoginError, LoginOptions, Step, TlsWish};
 pub use packet::{FULL_PIECE, HEADER_LEN, PacketHeader, write_packets};
-pub use prepared::{BinaryRow, Prepared, ResultColumn, execute, prepare};
+pub use prepared::{BinaryRow, Prepared, ResultColumn, close_statement, execute, prepare};
 pub use response::{ServerRefusal, is_eof, is_ok};
 pub use result_set::{ResultSet, TextRow};
 pub use secret::Secret;

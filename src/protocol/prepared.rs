@@ -28,6 +28,11 @@ pub fn execute(id: u32) -> Vec<u8> {
     out
 }
 
+/// `COM_STMT_CLOSE`, which the server does not answer.
+pub fn close_statement(id: u32) -> Vec<u8> {
+    [&[0x19][..], &id.to_le_bytes()].concat()
+}
+
 /// The answer to `COM_STMT_PREPARE`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Prepared {
