@@ -2087,15 +2087,17 @@ class LiveLog:
     ) -> LiveLog:
         """Returns the rows of a range of a table, instead of the log."""
 
-def table_ranges(spec: ConnectionSpec, table: str, rows: int) -> tuple[str, bool, list[str]]:
-    """Divides a table into ranges of about ``rows`` rows.
+def table_ranges(
+    spec: ConnectionSpec, tables: Sequence[str], rows: int
+) -> list[tuple[str, bool, list[str]]]:
+    """Divides tables into ranges of about ``rows`` rows.
 
-    Returns the identity of the table, whether it has a key by which rows can be read in order, and
+    Returns of each table its identity, whether it has a key by which rows can be read in order, and
     the keys at which ranges end, as JSON. The last range has no end.
     """
 
-def table_identity(spec: ConnectionSpec, table: str) -> str | None:
-    """Returns the identity of a table now, as :func:`table_ranges` does; None without a table."""
+def table_identities(spec: ConnectionSpec, tables: Sequence[str]) -> list[str | None]:
+    """Returns the identities of tables now, as :func:`table_ranges`; None for one that is missing."""
 
 def selected_tables(
     spec: ConnectionSpec, tables: Sequence[str], exclude_tables: Sequence[str]

@@ -112,30 +112,29 @@ fn text(charset: Charset, low: &[u8], high: &[u8]) -> Vec<Vec<u8>> {
     if ends_in_character {
         return Vec::new();
     }
-    // The next letters as digits of a number; 0 is the end of the text.
+    // The next letters as digits of a number; 0 is the end of the text, and other characters, which most collations sort first.
     let number = |value: &[u8]| {
         (0..DIGITS).fold(0, |number, index| {
             let letter = value.get(same.len() + index).map(u8::to_ascii_lowercase);
-            let digit = letter.map_or(0, |letter| {
-                1 + LETTERS.iter().filter(|known| **known < letter).count().min(LETTERS.len() - 1)
-            });
-            number * BASE + digit
+            let place = letter.and_then(|letter| LETTERS.iter().position(|known| *known == letter));
+            number * BASE + place.map_or(0, |place| place + 1)
         })
     };
     let (first, last) = (number(low), number(high));
     let (first, last) = (first.min(last), first.max(last));
     let mut found: Vec<Vec<u8>> = Vec::new();
     for quarters in [2, 1, 3] {
-        let mut middle = first + (last - first) * quarters / 4;
+        let middle = first + (last - first) * quarters / 4;
         if middle == first {
             continue;
         }
-        let mut letters = Vec::new();
-        while middle > 0 {
-            letters.extend((middle % BASE).checked_sub(1).and_then(|digit| LETTERS.get(digit)));
-            middle /= BASE;
-        }
-        letters.reverse();
+        let mut digits = [0; DIGITS];
+        digits.iter_mut().rev().fold(middle, |rest, digit| {
+            *digit = rest % BASE;
+            rest / BASE
+        });
+        let letters = digits.iter().map_while(|digit| LETTERS.get(digit.checked_sub(1)?).copied());
+        let letters: Vec<u8> = letters.collect();
         found.push([same, &letters].concat());
     }
     found.dedup();

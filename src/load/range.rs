@@ -4,11 +4,9 @@
 //! position, which each snapshot contains: changes between it and a snapshot are in the rows, and a reader of the log from the
 //! position on gets them again.
 
-use super::LOG;
 use super::chunk::{Chunk, Reading, ReleasedChunk};
 use super::loader::{LoadOptions, MAX_CHANGES, PAUSE, is_change};
 use super::query::Part;
-use super::ranges::exists;
 use super::rows::{TableRequest, TableRows};
 use crate::cancel::CancelToken;
 use crate::columnar::PlanOptions;
@@ -96,11 +94,6 @@ impl Parts for RangeRows {
                     self.current = Some(chunk);
                     return Ok(Some(reader::Part::Decoded(outputs)));
                 }
-                Err(error) if self.is_dropped(&error)? => {
-                    let TableRange { database, table, .. } = &self.range;
-                    log::warn!(target: LOG, "{database}.{table} was dropped or renamed while its rows were read");
-                    self.has_ended = true;
-                }
                 Err(error) => self.wait_out(error)?,
             }
         }
@@ -147,7 +140,8 @@ impl RangeRows {
         let rows = TableRows::open(server, &request)?;
         if rows.has_restarted() {
             return Err(Error::schema(format!(
-                "the key of {}.{} was changed since its rows were divided: divide them again",
+                "the key of {}.{} was changed after its rows were divided into ranges: start the query again, and it divides them \
+                 again",
                 range.database, range.table
             )));
         }
@@ -159,19 +153,6 @@ impl RangeRows {
         let load = LoadProgress { tables: vec![table], ..LoadProgress::default() };
         let reading = Reading::new(rows, load, 0, self.live.cancel.clone());
         Chunk::start(reading, Position::clone(&self.position))
-    }
-
-    /// True if the error is that the table does not exist any more, and a reader of the log finds the statement.
-    fn is_dropped(&mut self, error: &Error) -> Result<bool> {
-        if self.range.position.is_none()
-            || !matches!(error.kind(), ErrorKind::Schema | ErrorKind::Server)
-        {
-            return Ok(false);
-        }
-        let mut server = self.connecting.open()?;
-        let is_there = exists(&mut server, &self.range.database, &self.range.table)?;
-        self.server = Some(server);
-        Ok(!is_there)
     }
 
     /// Waits for the end of a chunk. After a lost connection, the rest is read in another chunk.

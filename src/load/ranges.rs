@@ -8,11 +8,11 @@
 //!
 //! <https://dev.mysql.com/doc/refman/en/explain-output.html>
 
-use super::key::{KeyReader, LoadKey, Side};
+use super::key::{KeyKind, KeyReader, LoadKey, Side};
 use super::query::{Query, TableKind, quoted_table};
 use super::session::prepare_session;
 use crate::baseline::TableNow;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::net::Server;
 use crate::position::KeyValues;
 use crate::protocol::BinaryRow;
@@ -36,8 +36,9 @@ impl TableRanges {
     /// # Errors
     /// There is no such table, or it is a view; the account may not read it; the connection is lost.
     pub fn of(server: &mut Server, database: &str, table: &str, rows: u64) -> Result<Self> {
+        let created = created(server, database, table)?;
         let (structure, key) = table_and_key(server, database, table)?;
-        let identity = identity(server, database, table, key.as_ref())?;
+        let identity = identity(&created, key.as_ref());
         let ends = match &key {
             Some(key) => Keys::of(server, structure, key.clone())?.divide(rows.max(1))?,
             None => Vec::new(),
@@ -51,12 +52,16 @@ impl TableRanges {
 /// # Errors
 /// The table is a view; the account may not read it; the connection is lost.
 pub fn table_identity(server: &mut Server, database: &str, table: &str) -> Result<Option<String>> {
+    let created = created(server, database, table)?;
     let key = match table_and_key(server, database, table) {
         Ok((_, key)) => key,
-        Err(_) if !exists(server, database, table)? => return Ok(None),
+        // An account without privileges gets another error.
+        Err(error) if error.kind() == ErrorKind::Schema && !exists(server, database, table)? => {
+            return Ok(None);
+        }
         Err(error) => return Err(error),
     };
-    identity(server, database, table, key.as_ref()).map(Some)
+    Ok(Some(identity(&created, key.as_ref())))
 }
 
 /// The structure of a table, and the key by which its rows can be read in order, if it has one.
@@ -74,7 +79,7 @@ fn table_and_key(
 }
 
 /// True if the server has a table of this name.
-pub(super) fn exists(server: &mut Server, database: &str, table: &str) -> Result<bool> {
+fn exists(server: &mut Server, database: &str, table: &str) -> Result<bool> {
     let (database, table) = in_server_case(server, database, table);
     let sql = format!(
         "SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = {} AND TABLE_NAME = {}",
@@ -84,12 +89,9 @@ pub(super) fn exists(server: &mut Server, database: &str, table: &str) -> Result
     Ok(server.connection().query_value(&sql)?.as_deref() != Some("0"))
 }
 
-fn identity(
-    server: &mut Server,
-    database: &str,
-    table: &str,
-    key: Option<&LoadKey>,
-) -> Result<String> {
+/// The time of creation of a table. It is queried first: the query for the structure waits until a statement that replaces the
+/// table has ended.
+fn created(server: &mut Server, database: &str, table: &str) -> Result<String> {
     let (database, table) = in_server_case(server, database, table);
     // MySQL stores the time for a day, unless this is set.
     match server.connection().query("SET SESSION information_schema_stats_expiry = 0") {
@@ -101,9 +103,12 @@ fn identity(
         quoted(&database),
         quoted(&table)
     );
-    let created = server.connection().query_value(&sql)?.unwrap_or_default();
+    Ok(server.connection().query_value(&sql)?.unwrap_or_default())
+}
+
+fn identity(created: &str, key: Option<&LoadKey>) -> String {
     let key = key.map(LoadKey::description).unwrap_or_default();
-    Ok(format!("{created} {}", key.join(", ")))
+    format!("{created} {}", key.join(", "))
 }
 
 const UNKNOWN_VARIABLE: u16 = 1193;
@@ -172,7 +177,7 @@ impl<'s> Keys<'s> {
         Ok(ends)
     }
 
-    /// The key of a row between two others; `None` if none is found.
+    /// The key of a row between two others; `None` if none is found in this number of steps.
     fn middle(
         &mut self,
         low: &KeyValues,
@@ -184,6 +189,11 @@ impl<'s> Keys<'s> {
         let value = |key: &KeyValues| key.values.get(column).cloned().unwrap_or_default();
         let (from, to) = (value(low), value(high));
         let kind = self.key.kinds().nth(column);
+        // The order of texts is the server's: values in the middle of their bytes may be elsewhere, again and again.
+        let steps = match kind {
+            Some(KeyKind::Text(_)) => steps.min(MAX_STEPS_OF_TEXT),
+            _ => steps,
+        };
         let mut values = kind.map(|kind| kind.between(&from, &to)).unwrap_or_default();
         if column + 1 < high.values.len() {
             values.push(to);
@@ -298,6 +308,8 @@ const COLUMNS_OF_MARIADB: usize = 10;
 
 /// The maximum number of divisions of a table.
 const MAX_RANGES: u64 = 1 << 16;
+
+const MAX_STEPS_OF_TEXT: u32 = 6;
 
 /// The maximum number of times that the middle is searched in one half of a range: more than the bits of a number.
 const MAX_STEPS: u32 = 130;

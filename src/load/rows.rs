@@ -63,6 +63,8 @@ pub struct TableRows {
     last: Option<KeyValues>,
     /// True if all rows are read although a part was requested: the table has another key.
     has_restarted: bool,
+    /// True if a reader of the log needs the place after all changes that the rows contain.
+    joins_log: bool,
     /// True if the snapshot remains open after the last row.
     keeps_snapshot: bool,
     /// The number of rows that are missing from the part.
@@ -181,6 +183,7 @@ impl TableRows {
             key: reader,
             last: None,
             has_restarted,
+            joins_log: request.part.as_ref().is_some_and(|part| part.position.is_none()),
             keeps_snapshot,
             images: Vec::new(),
             image_rows: 0,
@@ -237,7 +240,9 @@ impl TableRows {
     /// The connection is lost, or the account may not query the end of the log.
     pub fn end_of_changes(&mut self) -> Result<Option<(String, u64)>> {
         match &self.snapshot {
-            Some(snapshot) if !snapshot.is_exact => self.server.end_of_log().map(Some),
+            Some(snapshot) if !snapshot.is_exact && self.joins_log => {
+                self.server.end_of_log().map(Some)
+            }
             _ => Ok(None),
         }
     }

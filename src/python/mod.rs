@@ -92,7 +92,7 @@ mod _native {
     #[pymodule_export]
     use super::split::{PySplit, link_splits, read_split, scan_splits};
     #[pymodule_export]
-    use super::table_ranges::{selected_tables, table_identity, table_ranges};
+    use super::table_ranges::{selected_tables, table_identities, table_ranges};
     #[pymodule_export]
     use super::table_reader::PyTableReader;
     #[pymodule_export]

@@ -1,10 +1,11 @@
-//! `table_ranges`: divides the rows of a table, so that tasks read them in parallel.
+//! `table_ranges`: divides the rows of tables, so that tasks read them in parallel.
 
 use super::connection_spec::PyConnectionSpec;
 use super::input::table_name;
 use super::interrupts::abandonable;
 use crate::change::TableFilter;
-use crate::load::TableRanges;
+use crate::error::Result;
+use crate::load::{TableRanges, table_identity};
 use crate::position::KeyValues;
 use pyo3::prelude::*;
 
@@ -13,28 +14,45 @@ use pyo3::prelude::*;
 pub(super) fn table_ranges(
     py: Python<'_>,
     spec: &PyConnectionSpec,
-    table: &str,
+    tables: Vec<String>,
     rows: u64,
-) -> PyResult<(String, bool, Vec<String>)> {
-    let (database, table) = table_name(table)?;
-    let (database, table) = (database.to_owned(), table.to_owned());
+) -> PyResult<Vec<(String, bool, Vec<String>)>> {
+    let names = names_of(&tables)?;
     let mut server = spec.connect(py)?;
-    let ranges = abandonable(py, move || TableRanges::of(&mut server, &database, &table, rows))?;
-    let ends = ranges.ends.iter().map(KeyValues::to_json).collect::<Result<_, _>>()?;
-    Ok((ranges.identity, ranges.has_key, ends))
+    let found = abandonable(py, move || {
+        let of = |(database, table): &Name| TableRanges::of(&mut server, database, table, rows);
+        names.iter().map(of).collect::<Result<Vec<_>>>()
+    })?;
+    let stored = |ranges: TableRanges| {
+        let ends = ranges.ends.iter().map(KeyValues::to_json).collect::<Result<_>>()?;
+        Ok((ranges.identity, ranges.has_key, ends))
+    };
+    found.into_iter().map(stored).collect()
 }
 
-/// Returns the identity of a table now, as :func:`table_ranges` does; None without a table.
+/// Returns the identities of tables now, as :func:`table_ranges`; None for one that is missing.
 #[pyfunction]
-pub(super) fn table_identity(
+pub(super) fn table_identities(
     py: Python<'_>,
     spec: &PyConnectionSpec,
-    table: &str,
-) -> PyResult<Option<String>> {
-    let (database, table) = table_name(table)?;
-    let (database, table) = (database.to_owned(), table.to_owned());
+    tables: Vec<String>,
+) -> PyResult<Vec<Option<String>>> {
+    let names = names_of(&tables)?;
     let mut server = spec.connect(py)?;
-    abandonable(py, move || crate::load::table_identity(&mut server, &database, &table))
+    abandonable(py, move || {
+        let of = |(database, table): &Name| table_identity(&mut server, database, table);
+        names.iter().map(of).collect()
+    })
+}
+
+/// The database and the name of a table.
+type Name = (String, String);
+
+fn names_of(tables: &[String]) -> Result<Vec<Name>> {
+    let split = |table: &String| {
+        table_name(table).map(|(database, name)| (database.to_owned(), name.to_owned()))
+    };
+    tables.iter().map(split).collect()
 }
 
 /// Returns the names of the tables that patterns select. Views are not tables.
