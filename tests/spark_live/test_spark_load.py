@@ -238,7 +238,7 @@ def test_a_lost_state(spark: Any, orders: Server, tmp_path: Path) -> None:
 
 def test_ranges_of_chunks() -> None:
     """Consecutive chunks of a table become one range; tables are not joined."""
-    chunks = RowChunks("x", (TableChunks("a", "", ("1", "2", "3")), TableChunks("b", "", ())))
+    chunks = RowChunks("x", (TableChunks("a", "x", ("1", "2", "3")), TableChunks("b", "x", ())))
     assert chunks.count == 5
 
     def shown(first: int, stop: int, most: int) -> list[tuple[str, int, str | None, str | None]]:

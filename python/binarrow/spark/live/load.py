@@ -3,17 +3,21 @@
 A batch of the load reads some chunks, and the log from its start on. Its start is the position of
 the rows: a SELECT then sees all transactions before it. Changes after it that the rows contain
 already come again, in this batch or a later one, and have a higher version.
+
+A table may be replaced meanwhile (RENAME, DROP and CREATE, another key). This is found before each
+batch. All its rows are then read again, in a batch that begins after the statement.
 """
 
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from binarrow import ConfigError, Position, SchemaError
-from binarrow._native import selected_tables
+from binarrow._native import selected_tables, table_identities
 from binarrow.spark.live.login import with_secret
-from binarrow.spark.live.row_ranges import RowChunks, TableChunks
+from binarrow.spark.live.row_ranges import DROPPED, RowChunks, TableChunks
 from binarrow.spark.live.rows_partition import RowsPartition
 from binarrow.spark.live.state_file import StateFile
 from binarrow.spark.messages import spark_message
@@ -40,80 +44,146 @@ class Load:
         self._chunks: RowChunks | None = None
 
     def begin(self) -> None:
-        """Divides the rows, before the first batch. Keeps a division that is stored already.
+        """Divides the rows, before the position at which the query begins is determined.
 
         Raises:
             ConfigError: There is no such table, one has no key, or the state is that of others.
         """
         if self._state.exists():
-            self._stored()
-            return
-        self._store(self._divided(needs_key=True))
+            self._stored()  # checks that it is of this query
+        tables = self._divided(needs_key=True)
+        end = self._log.new_head()
+        tables = [each.not_before(end) for each in tables]
+        self._store(RowChunks(self._options.name, tuple(tables)))
 
-    def chunks_after(self, first: int, limit: tuple[str, int]) -> int:
-        """Returns the number of chunks that are read after a batch from the chunk `first` on."""
-        kind, size = limit
-        if kind == "all":
-            return self.count
-        rows = self._live.chunk_rows
-        most = size // rows if kind == "rows" else self._live.num_partitions * CHUNKS_OF_TASK
-        return min(self.count, first + max(1, most))
+    def begin_at_once(self) -> None:
+        """Divides the rows for a load in one batch. Each process calls it.
 
-    @property
-    def count(self) -> int:
-        """The number of chunks."""
-        return self._stored().count
-
-    def has_replaced_tables(self) -> bool:
-        """Checks whether tables were replaced since their rows were divided.
-
-        These are divided again, and their chunks are added. They must be read after the statements
-        that replaced the tables.
+        Raises:
+            SchemaError: A table was replaced during the load.
         """
-        rows = self._live.chunk_rows
+        if not self._state.exists():
+            self.begin()
+        elif self._stored().is_unchanged is not True:
+            self.check_unchanged(is_end=False)
+
+    def next_chunks(self, first: int, start: Position, limit: tuple[str, int]) -> int | None:
+        """Returns the number of chunks after the batch that begins at `start`; None for all."""
+        self._update()
         chunks = self._stored()
-        spec = self._live.target.connection_spec
-        found = self._log.ask(lambda _: chunks.replaced(spec(), rows))
-        if found is None:
-            return False
-        names = ", ".join(each.table for each in found.tables[len(chunks.tables) :])
-        LOG.warning(
-            "a statement replaced or changed tables while their existing rows were read. All rows"
-            " are read again of: %s",
-            names,
-        )
-        self._store(found)
-        return True
+        if first >= chunks.count:
+            return None
+        kind, size = limit
+        stop = chunks.count
+        if kind != "all":
+            rows = self._live.chunk_rows
+            most = size // rows if kind == "rows" else self._live.num_partitions * CHUNKS_OF_TASK
+            stop = min(stop, first + max(1, most))
+        if start.server != self._log.server:
+            return first  # the batch ends at a position of this server
+        return chunks.readable(first, stop, start)
 
     def partitions(self, first: int, stop: int | None, start: Position) -> list[RowsPartition]:
-        """Returns the ranges of a batch, whose log begins at `start`."""
+        """Returns the ranges of a batch, whose log begins at `start`.
+
+        A `stop` of None is that of the last batch, which has no chunks, or of a load in one batch.
+        """
+        if stop is None and first > 0:
+            return []
+        self._update()
         chunks = self._stored()
         last = chunks.count if stop is None else stop
+        if last > chunks.count and first == 0:
+            last = chunks.count  # the batch was planned with an earlier division
         if last > chunks.count:
             raise ConfigError(
                 f"the state of the load, {self._state.name}, is older than the checkpoint: use the"
                 " file with which the query ran, or start with a new checkpoint"
             )
+        if stop is not None and chunks.readable(first, last, start) < last:
+            # The batch is repeated, after a failover or a statement that replaced a table.
+            self._read_again([table.table for table, _, _ in chunks.chunks(first, last)])
+            chunks = self._stored()
         return self._partitions(chunks, first, last, start.to_json())
 
     def all_partitions(self) -> list[RowsPartition]:
         """Returns the ranges of all rows, for a batch query."""
-        chunks = self._divided(needs_key=False)
+        chunks = RowChunks(self._options.name, tuple(self._divided(needs_key=False)))
         return self._partitions(chunks, 0, chunks.count, None)
 
-    def check_unchanged(self) -> None:
-        """Checks at the end of a load in one batch that no table was replaced in the meantime.
+    def check_unchanged(self, *, is_end: bool) -> None:
+        """Checks that no table was replaced until now in a load in one batch.
 
         Raises:
             SchemaError: One was.
         """
-        if self.has_replaced_tables():
+        chunks = self._stored()
+        if chunks.is_unchanged is None:
+            self._update()
+            found, known = (
+                [(each.table, each.identity) for each in one.tables]
+                for one in (self._stored(), chunks)
+            )
+            if found != known or is_end:
+                chunks = replace(self._stored(), is_unchanged=found == known)
+                self._store(chunks)
+        if chunks.is_unchanged is False:
             raise SchemaError(
                 spark_message(
                     "a statement replaced or changed tables while their existing rows were read:"
-                    " start with a new checkpoint and a new ⟦snapshot_state_file⟧"
+                    " start the query with a new checkpoint, and with another file for"
+                    " ⟦snapshot_state_file⟧"
                 )
             )
+
+    def _update(self) -> None:
+        """Finds tables that were replaced since their rows were divided, or are dropped."""
+        chunks = self._stored()
+        current = chunks.current
+        spec = self._live.target.connection_spec
+        found = self._log.ask(lambda _: table_identities(spec(), list(current)))
+        now = dict(zip(current, found, strict=True))
+        dropped = [
+            table
+            for table, identity in now.items()
+            if identity is None and current[table].identity != DROPPED
+        ]
+        if dropped:
+            LOG.warning(
+                "these tables were dropped or renamed while their existing rows were read: %s",
+                ", ".join(dropped),
+            )
+            self._store(
+                chunks.with_current(
+                    {name: replace(current[name], identity=DROPPED) for name in dropped}
+                )
+            )
+        server, end = self._log.server, self._log.new_head()
+        moved = {
+            table: each.not_before(end)
+            for table, each in self._stored().current.items()
+            if not each.is_of(server)
+        }
+        if moved:
+            self._store(self._stored().with_current(moved))
+        self._read_again(
+            [
+                table
+                for table, identity in now.items()
+                if identity not in (None, current[table].identity)
+            ]
+        )
+
+    def _read_again(self, tables: list[str]) -> None:
+        """Divides tables again. Their rows must be read after the end of the log now."""
+        names = list(dict.fromkeys(tables))
+        if not names:
+            return
+        LOG.warning("all existing rows are read again of: %s", ", ".join(names))
+        spec, rows = self._live.target.connection_spec, self._live.chunk_rows
+        again = self._log.ask(lambda _: TableChunks.of(spec(), names, rows, needs_key=True))
+        end = self._log.new_head()  # after the statements that replaced them
+        self._store(self._stored().read_again([each.not_before(end) for each in again]))
 
     def _partitions(
         self, chunks: RowChunks, first: int, stop: int, position: str | None
@@ -124,10 +194,10 @@ class Load:
             for each in chunks.ranges(first, stop, self._live.num_partitions)
         ]
 
-    def _divided(self, *, needs_key: bool) -> RowChunks:
+    def _divided(self, *, needs_key: bool) -> list[TableChunks]:
         options, rows = self._options, self._live.chunk_rows
 
-        def divide() -> RowChunks:
+        def divide() -> list[TableChunks]:
             spec = self._live.target.connection_spec()
             names = [options.table] if options.table is not None else []
             if options.table is None:
@@ -138,10 +208,7 @@ class Load:
                     f"no table of the server matches {options.name}, or the user has no SELECT on"
                     " them"
                 )
-            return RowChunks(
-                options.name,
-                tuple(TableChunks.of(spec, name, rows, needs_key=needs_key) for name in names),
-            )
+            return TableChunks.of(spec, names, rows, needs_key=needs_key)
 
         return self._log.ask(lambda _: divide())
 

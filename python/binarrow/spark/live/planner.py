@@ -87,8 +87,8 @@ class Planner:
         before, resumed = position_of(start), None
         chunks = chunks_of(start)
         if chunks is not None:
-            chunks = self._next_chunks(chunks, before, limit)
-            head = self.log.head()  # after the statements that replaced tables
+            chunks = self.load.next_chunks(chunks, before, limit_of(limit))
+            head = self.log.new_head()  # after the statements that replaced tables
         try:
             self.log.check(before)
             end = end_of_next_batch(self.log, before, head, limit)
@@ -127,17 +127,6 @@ class Planner:
             )
             for first, last in parts
         ]
-
-    def _next_chunks(self, chunks: int, start: Position, limit: Any) -> int | None:
-        """Returns the number of chunks after the batch that begins at `start`; None for all."""
-        is_replaced = self.load.has_replaced_tables()
-        if chunks >= self.load.count:
-            return None
-        # Their rows must not be older than the statement that replaced the table, and are read from
-        # the server of the log.
-        if is_replaced or start.server != self.log.server:
-            return chunks
-        return self.load.chunks_after(chunks, limit_of(limit))
 
     def close(self) -> None:
         """Closes the connection and the history."""

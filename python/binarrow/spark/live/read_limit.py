@@ -50,4 +50,4 @@ def check_limits(max_bytes: int | None, max_rows: int | None) -> None:
         )
 
 
-__all__ = ["SupportsTriggerAvailableNow", "check_limits", "default_read_limit"]
+__all__ = ["IS_LIMITED", "SupportsTriggerAvailableNow", "check_limits", "default_read_limit"]

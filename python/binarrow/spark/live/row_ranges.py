@@ -1,24 +1,28 @@
 """The chunks into which the existing rows of tables are divided. Tasks read them in parallel.
 
 The chunks of all tables are numbered in one sequence. A table that is replaced while its rows are
-read gets new chunks, after all others.
+read gets new chunks, after all others; its earlier ones are not read any more.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from binarrow import ConfigError
-from binarrow._native import ConnectionSpec, table_identity, table_ranges
+from binarrow import ConfigError, Position
+from binarrow._native import ConnectionSpec, table_ranges
 from binarrow.spark.grouping import grouped
+from binarrow.spark.live.log_files import place_of
 from binarrow.spark.live.rows_partition import RowsRange
 from binarrow.spark.messages import spark_message
 
 VERSION = 1
 """The version of the stored form."""
+
+DROPPED = ""
+"""The identity of a table that does not exist any more."""
 
 
 @dataclass(frozen=True)
@@ -30,29 +34,57 @@ class TableChunks:
     """The table, as distinct from another one that gets its name."""
     ends: tuple[str, ...] = field(repr=False)
     """The keys at which the chunks end, as JSON."""
+    since: str = ""
+    """The end of the log after the table was found: a batch that begins earlier must not read it.
+
+    Empty without a log.
+    """
 
     @classmethod
-    def of(cls, spec: ConnectionSpec, table: str, rows: int, *, needs_key: bool) -> TableChunks:
-        """Divides a table into chunks of about `rows` rows.
+    def of(
+        cls,
+        spec: ConnectionSpec,
+        tables: Sequence[str],
+        rows: int,
+        *,
+        needs_key: bool,
+    ) -> list[TableChunks]:
+        """Divides tables into chunks of about `rows` rows.
 
         Raises:
-            ConfigError: The table has no key, and one is needed.
+            ConfigError: A table has no key, and one is needed.
         """
-        identity, has_key, ends = table_ranges(spec, table, rows)
-        if needs_key and not has_key:
-            raise ConfigError(
-                spark_message(
-                    f"{table} has no key by which its rows can be read in parts, so a task that is"
-                    " repeated would return rows twice: add a primary key, or leave the table out"
-                    " (⟦exclude_tables⟧)"
+        found = []
+        ranges = table_ranges(spec, tables, rows)
+        for table, (identity, has_key, ends) in zip(tables, ranges, strict=True):
+            if needs_key and not has_key:
+                raise ConfigError(
+                    spark_message(
+                        f"{table} has no key by which its rows can be read in parts, so a task that"
+                        " is repeated would return rows twice: add a primary key of numbers, texts"
+                        " or dates, or leave the table out (⟦exclude_tables⟧)"
+                    )
                 )
-            )
-        return cls(table, identity, tuple(ends))
+            found.append(cls(table, identity, tuple(ends)))
+        return found
 
     @property
     def count(self) -> int:
         """The number of chunks."""
         return len(self.ends) + 1
+
+    def not_before(self, end: Position) -> TableChunks:
+        """Returns the chunks with the end of the log after the table was found."""
+        return replace(self, since=end.to_json())
+
+    def is_of(self, server: str) -> bool:
+        """True if the table was found on this server."""
+        return Position.from_json(self.since).server == server
+
+    def is_readable(self, start: Position) -> bool:
+        """True if a batch that begins at `start` may read the rows."""
+        since = Position.from_json(self.since)
+        return since.server == start.server and place_of(start) >= place_of(since)
 
     def range(self, first: int, stop: int, number: int) -> RowsRange:
         """Returns the rows of the chunks from `first` to before `stop`, of this table."""
@@ -68,44 +100,64 @@ class RowChunks:
     selected: str
     """The tables, as the options name them."""
     tables: tuple[TableChunks, ...]
+    is_unchanged: bool | None = None
+    """True if no table was replaced until the end of the load; None if that is not known yet."""
 
     @property
     def count(self) -> int:
         """The number of chunks."""
         return sum(each.count for each in self.tables)
 
+    @property
+    def current(self) -> dict[str, TableChunks]:
+        """The chunks of each table that are read: the last ones."""
+        return {each.table: each for each in self.tables}
+
     def ranges(self, first: int, stop: int, most: int) -> list[RowsRange]:
         """Returns the rows of the chunks from `first` to before `stop`, in at most `most` ranges.
 
         There are more ranges if there are more tables.
         """
-        found = list(self._chunks(first, stop))
+        current = self.current
+        found = [
+            chunk
+            for chunk in self.chunks(first, stop)
+            if chunk[0] is current[chunk[0].table] and chunk[0].identity != DROPPED
+        ]
         return [
             joined
             for group in grouped([1] * len(found), most)
             for joined in _joined(found[group.start : group.stop])
         ]
 
-    def replaced(self, spec: ConnectionSpec, rows: int) -> RowChunks | None:
-        """Returns the chunks with new ones for tables that are not the same any more, if any are.
+    def readable(self, first: int, stop: int, start: Position) -> int:
+        """Returns the end of the chunks from `first` on that a batch at `start` may read."""
+        for table, _, number in self.chunks(first, stop):
+            is_read = table is self.current[table.table] and table.identity != DROPPED
+            if is_read and not table.is_readable(start):
+                return number
+        return stop
 
-        A table that does not exist any more needs none.
-        """
-        current = {each.table: each for each in self.tables}  # the last of each name
-        changed = [
-            TableChunks.of(spec, table, rows, needs_key=True)
-            for table, chunks in current.items()
-            if table_identity(spec, table) not in (None, chunks.identity)
-        ]
-        return RowChunks(self.selected, (*self.tables, *changed)) if changed else None
+    def read_again(self, tables: Sequence[TableChunks]) -> RowChunks:
+        """Returns the chunks with others for some of the tables."""
+        return replace(self, tables=(*self.tables, *tables))
+
+    def with_current(self, tables: Mapping[str, TableChunks]) -> RowChunks:
+        """Returns the chunks with others instead of the current ones of some tables."""
+        current = self.current
+        return replace(
+            self,
+            tables=tuple(
+                tables.get(each.table, each) if each is current[each.table] else each
+                for each in self.tables
+            ),
+        )
 
     def to_json(self) -> str:
         """Returns the stored form, which contains keys of rows."""
-        tables = [
-            {"table": each.table, "identity": each.identity, "ends": list(each.ends)}
-            for each in self.tables
-        ]
-        return json.dumps({"v": VERSION, "selected": self.selected, "tables": tables})
+        tables = [{**each.__dict__, "ends": list(each.ends)} for each in self.tables]
+        stored = {"v": VERSION, "selected": self.selected, "is_unchanged": self.is_unchanged}
+        return json.dumps({**stored, "tables": tables})
 
     @classmethod
     def from_json(cls, text: str) -> RowChunks:
@@ -118,9 +170,9 @@ class RowChunks:
         if not isinstance(stored, dict) or stored.get("v") != VERSION:
             raise ValueError("it is not a file of this version of binarrow")
         tables = tuple(map(_table, stored["tables"]))
-        return cls(stored["selected"], tables)
+        return cls(stored["selected"], tables, stored["is_unchanged"])
 
-    def _chunks(self, first: int, stop: int) -> Iterator[tuple[TableChunks, int, int]]:
+    def chunks(self, first: int, stop: int) -> Iterator[tuple[TableChunks, int, int]]:
         """Returns each chunk: its table, its number in the table, and its number."""
         begin = 0
         for table in self.tables:
@@ -141,4 +193,4 @@ def _joined(chunks: Sequence[tuple[TableChunks, int, int]]) -> Iterator[RowsRang
 
 
 def _table(stored: Mapping[str, Any]) -> TableChunks:
-    return TableChunks(stored["table"], stored["identity"], tuple(stored["ends"]))
+    return TableChunks(**{**stored, "ends": tuple(stored["ends"])})

@@ -72,6 +72,11 @@ class ServerLog:
             self._head = (now, self._in_file(self.ask(lambda server: server.position())))
         return self._head[1]
 
+    def new_head(self) -> Position:
+        """Returns the end of the log now."""
+        self._head = None
+        return self.head()
+
     def files(self) -> Sequence[Binlog]:
         """Returns the files with their sizes, the oldest first."""
         files = self.ask(lambda server: server.binlogs())

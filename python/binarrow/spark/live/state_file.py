@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from urllib.parse import unquote
 
 from binarrow import ConfigError, InputError
-from binarrow._native import is_uri
+from binarrow._native import is_uri, shown_uri
 from binarrow.atomic_file import replace_file
 from binarrow.remote_files import absolute, find, open_file, write_file
 from binarrow.spark.live.row_ranges import RowChunks
@@ -20,33 +21,33 @@ class StateFile:
     """The file of the option ``snapshotStateFile``. It contains keys of rows."""
 
     def __init__(self, path: str | None) -> None:
-        if path is not None and path.lower().startswith("file://"):
-            path = unquote(path[len("file://") :])
-        self._path = None if path is None else absolute(path)
+        """Uses a local path, or a URI.
+
+        Raises:
+            ConfigError: It is neither.
+        """
+        if path and path.lower().startswith("file:/"):
+            path = "/" + unquote(path[len("file:") :]).lstrip("/")
+        if path and not is_uri(path) and re.match(r"[A-Za-z][\w+.-]+:/", path):
+            raise ConfigError(
+                spark_message(
+                    f"⟦snapshot_state_file⟧: {path} is neither a path nor a URI such as"
+                    " s3://bucket/orders.rows; on Databricks, name /Volumes/... or /dbfs/..."
+                )
+            )
+        self._given = absolute(path) if path else None
 
     @property
     def name(self) -> str:
-        """The path or URI.
-
-        Raises:
-            ConfigError: The option is not set.
-        """
-        if self._path is None:
-            raise ConfigError(
-                spark_message(
-                    "a stream with ⟦start=snapshot⟧ stores how it divides the rows: set"
-                    " ⟦snapshot_state_file⟧ to a file beside the checkpoint, for example"
-                    ' "/lake/orders.checkpoint.rows"'
-                )
-            )
-        return self._path
+        """The path or URI, for messages: without the query of a URI, which may be a secret."""
+        return shown_uri(self._place) if is_uri(self._place) else self._place
 
     def exists(self) -> bool:
         """True if the file exists."""
-        if not is_uri(self.name):
-            return Path(self.name).exists()
+        if not is_uri(self._place):
+            return Path(self._place).exists()
         try:
-            _, found = find(self.name)
+            _, found = find(self._place)
         except OSError as error:
             raise self._unreachable(error) from error
         return bool(found)
@@ -58,12 +59,12 @@ class StateFile:
             InputError: It cannot be read, or has another content.
         """
         try:
-            if is_uri(self.name):
-                file, size = open_file(self.name)
+            if is_uri(self._place):
+                file, size = open_file(self._place)
                 text = file.read(size if size is not None else MAX_BYTES)
                 file.close()
             else:
-                text = Path(self.name).read_bytes()
+                text = Path(self._place).read_bytes()
         except OSError as error:
             raise self._unreachable(error) from error
         try:
@@ -79,19 +80,32 @@ class StateFile:
         """
         content = chunks.to_json().encode()
         try:
-            if is_uri(self.name):
-                write_file(self.name, content)
+            if is_uri(self._place):
+                write_file(self._place, content)
             else:
-                path = Path(self.name)
+                path = Path(self._place)
                 path.parent.mkdir(parents=True, exist_ok=True)
                 replace_file(path, content)
         except OSError as error:
             raise self._unreachable(error) from error
 
+    @property
+    def _place(self) -> str:
+        if self._given is None:
+            raise ConfigError(
+                spark_message(
+                    "a stream with ⟦start=snapshot⟧ stores how it divides the rows: set"
+                    " ⟦snapshot_state_file⟧ to a file beside the checkpoint, for example"
+                    ' "/lake/orders.checkpoint.rows"'
+                )
+            )
+        return self._given
+
     def _unreachable(self, error: OSError) -> InputError:
         return InputError(
             spark_message(
-                f"⟦snapshot_state_file⟧: {self._path}: {error.strerror or error}. The query needs"
-                " it until all existing rows were read"
+                f"⟦snapshot_state_file⟧: {self.name}: {error.strerror or type(error).__name__}. The"
+                " query needs it until all existing rows were read: use the file with which it ran,"
+                " or start with a new checkpoint"
             )
         )

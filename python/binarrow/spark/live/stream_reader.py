@@ -20,7 +20,11 @@ from binarrow.spark.live.offset import (
     start_of_batch,
 )
 from binarrow.spark.live.planner import Planner
-from binarrow.spark.live.read_limit import SupportsTriggerAvailableNow, default_read_limit
+from binarrow.spark.live.read_limit import (
+    IS_LIMITED,
+    SupportsTriggerAvailableNow,
+    default_read_limit,
+)
 from binarrow.spark.messages import naming_options
 
 if TYPE_CHECKING:
@@ -50,8 +54,10 @@ class LiveStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Returns the start of a query without a checkpoint. Spark asks twice for the same one."""
         if self._initial is None:
             if self._live.loads:
+                load = self._planner.load
+                # Before Spark 4.2 each process asks, and the first batch reads all rows.
+                (load.begin if IS_LIMITED else load.begin_at_once)()
                 self._initial = initial(self._planner.start("latest"), loads=True)
-                self._planner.load.begin()
             else:
                 self._initial = initial(self._planner.start(self._live.starting("latest")))
         return self._initial
@@ -103,7 +109,7 @@ class LiveStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Called after each batch, and before Spark 4.2 the only call between the batches."""
         if self._loads_at_once and chunks_of(end) is None:
             self._loads_at_once = False
-            self._planner.load.check_unchanged()
+            self._planner.load.check_unchanged(is_end=True)
 
     def stop(self) -> None:
         """Closes connections. If Spark does not call it, the process ends instead."""
