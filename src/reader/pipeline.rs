@@ -280,9 +280,6 @@ impl<P: Parts, F: FnOnce() -> Result<(P, Option<Arc<Position>>)>> Cutter<P, F> {
 }
 
 fn run(decoder: &mut SegmentDecoder, job: Job, backlog: &Backlog, cancel: &CancelToken) {
-    if cancel.is_cancelled() {
-        return;
-    }
     let Job { segment, part, output, _permit } = job;
     let result = guarded(|| {
         decoder.decode(segment, &mut |item| {
@@ -291,8 +288,11 @@ fn run(decoder: &mut SegmentDecoder, job: Job, backlog: &Backlog, cancel: &Cance
             may_send && output.send(Ok(item)).is_ok()
         })
     });
-    if let Err(error) = result {
-        drop(output.send(Err(error)));
+    match result {
+        Err(error) => drop(output.send(Err(error))),
+        // The outputs of a part that ends early must not look complete.
+        Ok(_) if cancel.is_cancelled() => drop(output.send(Err(Error::cancelled()))),
+        Ok(_) => {}
     }
 }
 

@@ -104,7 +104,8 @@ fn decompress(
     while !is_complete || input.pos() < packed.len() {
         if buffer.len() == buffer.capacity() {
             // The size that the event states may be wrong.
-            buffer.reserve(buffer.len().max(packed.len().saturating_mul(USUAL_RATIO)).min(limit));
+            let wanted = buffer.len().max(packed.len().saturating_mul(USUAL_RATIO));
+            buffer.reserve_exact(wanted.clamp(1, (limit + 1).saturating_sub(buffer.len()).max(1)));
         }
         let (read, written) = (input.pos(), buffer.len());
         let mut output = OutBuffer::around_pos(buffer, written);
