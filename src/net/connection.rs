@@ -140,11 +140,11 @@ impl Connection {
     }
 
     /// The server has sent all rows: closes their statement, because a server has a limited number of them.
-    pub(super) fn end_rows(&mut self) -> Result<()> {
+    pub(super) fn end_rows(&mut self) {
         self.packets.expect_answers();
-        match self.statement.take() {
-            Some(statement) => self.send(&close_statement(statement)),
-            None => Ok(()),
+        if let Some(statement) = self.statement.take() {
+            // All rows are there: if this fails, the connection and its statements have ended.
+            drop(self.send(&close_statement(statement)));
         }
     }
 

@@ -56,7 +56,7 @@ impl Connection {
     pub fn next_row(&mut self) -> Result<Option<&[u8]>> {
         self.advance()?;
         if is_eof(self.payload()) {
-            self.end_rows()?;
+            self.end_rows();
             return Ok(None);
         }
         let payload = self.payload();
