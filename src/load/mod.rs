@@ -16,6 +16,7 @@
 //! | `join.rs` | an initial load: chunks of rows, and the log between their snapshots |
 //! | `load_source.rs` | what the join reads: the chunks and the log of a server |
 //! | `loader.rs` | opens the chunks one after another |
+//! | `changed_tables.rs` | errors of queries whose table a statement changed |
 //! | `chunk.rs` | reads a chunk in a thread |
 //! | `certificate.rs` | the certificate of a load: counts and hashes of its chunks |
 //! | `row_hash.rs` | the hash of rows |
@@ -30,6 +31,7 @@
 
 mod between;
 mod certificate;
+mod changed_tables;
 mod chunk;
 mod decimal;
 mod image;

@@ -23,6 +23,7 @@ from binarrow.options import (
     schemas,
     selection,
     shape,
+    streaming,
     type_options,
 )
 from binarrow.options.option import Flag, Kind, Option, Spark
@@ -34,6 +35,7 @@ OPTIONS: tuple[Option, ...] = (
     *reading.OPTIONS,
     *type_options.OPTIONS,
     *connecting.OPTIONS,
+    *streaming.OPTIONS,
     *data_source.OPTIONS,
 )
 

@@ -58,8 +58,8 @@ fn view_at(
     let by_file = Position { gtid_set: start.gtid_set.clone().filter(|_| !by_gtid), ..start };
     // The events between the two concern only the file.
     let complete_from = Position { offset: walk.complete_from(), ..by_file.clone() };
-    let epochs = history.covered()?;
-    if epochs.is_empty() {
+    let timelines = history.covered()?;
+    if timelines.is_empty() {
         return Err(Error::config(format!(
             "the table history (source {:?}) is empty: first take a baseline, of the server or of CREATE TABLE text, at \
              a position before the first row: ⟦history.baseline⟧",
@@ -67,14 +67,14 @@ fn view_at(
         )));
     }
     for place in [&by_file, &complete_from] {
-        if epochs.iter().any(|epoch| epoch.contains(place)) {
+        if timelines.iter().any(|timeline| timeline.contains(place)) {
             let mut view = history.view_at(place)?;
             view.reach(&by_file)?;
             return Ok((view, false));
         }
     }
-    let near = epochs.iter().rev().find(|epoch| epoch.fits(&by_file));
-    if let Some(reached) = near.map(|epoch| &epoch.reached)
+    let near = timelines.iter().rev().find(|timeline| timeline.fits(&by_file));
+    if let Some(reached) = near.map(|timeline| &timeline.reached)
         && reached.compare(&by_file) == Some(Ordering::Less)
     {
         log::info!(

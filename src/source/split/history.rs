@@ -26,7 +26,7 @@ pub fn add_history(
     let ends = splits.iter().map(Split::range).collect::<Result<Vec<_>>>()?;
     let covered = history.covered()?;
     let is_covered = |(start, end): &(Position, Position)| {
-        covered.iter().any(|epoch| epoch.contains(start) && epoch.contains(end))
+        covered.iter().any(|timeline| timeline.contains(start) && timeline.contains(end))
     };
     if !ends.iter().all(is_covered) {
         let start = ends
@@ -37,10 +37,10 @@ pub fn add_history(
     let covered = history.covered()?;
     for (split, (start, end)) in splits.iter_mut().zip(&ends) {
         // A file's first events belong to no transaction: the history may begin after them.
-        let is_covered = covered.iter().any(|epoch| epoch.contains(start));
+        let is_covered = covered.iter().any(|timeline| timeline.contains(start));
         let begins_later = covered
             .iter()
-            .map(|epoch| &epoch.from)
+            .map(|timeline| &timeline.from)
             .find(|from| !is_covered && from.file == start.file && from.offset > start.offset);
         let start = begins_later.unwrap_or(start);
         let end = if end.offset < start.offset { start } else { end };
