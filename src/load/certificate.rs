@@ -16,7 +16,7 @@
 use super::key::LoadKey;
 use super::row_hash::hash_rows;
 use super::rows::TableRows;
-use crate::columnar::TablePlan;
+use crate::columnar::{TablePlan, TypeOptions};
 use crate::error::{Error, ErrorKind, Result};
 use crate::position::{ChunkCount, Position};
 use crate::schema::Generated;
@@ -97,7 +97,7 @@ impl Counting {
     }
 
     /// The line of the table. A filtered table lacks rows.
-    pub(super) fn table(&self, rows: &TableRows, types: &str, is_filtered: bool) -> Value {
+    pub(super) fn table(&self, rows: &TableRows, types: TypeOptions, is_filtered: bool) -> Value {
         let plan = rows.plan();
         let key = LoadKey::of(&plan.table).filter(|_| rows.has_order());
         json!({
@@ -107,7 +107,15 @@ impl Counting {
             "filtered": is_filtered,
             "key": key.map(|key| key.names()).unwrap_or_default(),
             "table": self.count.table,
-            "types": types,
+            "types": {
+                "enum": types.enumeration.as_str(),
+                "geometry": types.geometry.as_str(),
+                "invalid_text": types.invalid_text.as_str(),
+                "json": types.json.as_str(),
+                "profile": types.profile.as_str(),
+                "time": types.time.as_str(),
+                "zero_dates": types.zero_dates.as_str(),
+            },
         })
     }
 

@@ -2,6 +2,7 @@
 
 use super::LOG;
 use super::certificate::{CertificateFile, Counting};
+use super::changed_tables::{MAX_CHANGES, PAUSE, is_change, is_of_changed_table};
 use super::chunk::{Chunk, ChunkEnd, Reading};
 use super::killer::Killer;
 use super::progress::Progress;
@@ -22,7 +23,6 @@ use crate::reader::{BatchLimits, ReadOptions};
 use crate::schema::{RowKey, full_name};
 use crate::source::{Connecting, Connector, LiveOptions, OnReplaced};
 use std::sync::Arc;
-use std::time::Duration;
 
 /// The options of an initial load.
 #[derive(Debug, Clone)]
@@ -148,8 +148,9 @@ impl Loader {
         let load = match &position.load {
             Some(load) => {
                 let mut load = Arc::clone(load);
-                if !std::mem::replace(&mut self.is_checked, true) {
+                if !self.is_checked {
                     let added = added(&mut server, &self.tables, &load)?;
+                    self.is_checked = true;
                     if !added.is_empty() {
                         let added = added.into_iter();
                         let added = added.map(|name| TableLoad::new(name.database, name.table));
@@ -253,8 +254,7 @@ impl Loader {
             hash: 0,
         };
         let counting = Counting::new(rows, count)?;
-        let types = if self.plan.types.is_spark() { "spark" } else { "native" };
-        let line = counting.table(rows, types, table.condition.is_some());
+        let line = counting.table(rows, self.plan.types, table.condition.is_some());
         let is_same = |last: &serde_json::Value| {
             // All of it except the number of the chunk.
             ["columns", "database", "key", "table"]
@@ -330,10 +330,12 @@ impl Loader {
         let mut new = selected(&mut server, &self.tables)?;
         self.server = Some(server);
         new.retain(|now| {
-            !load
-                .tables
-                .iter()
-                .any(|known| known.database == now.database && known.table == now.table)
+            // The other tables of a stream need no load.
+            !load.is_partial
+                && !load
+                    .tables
+                    .iter()
+                    .any(|known| known.database == now.database && known.table == now.table)
         });
         let names: Vec<_> = new.iter().map(ToString::to_string).collect();
         log::warn!(
@@ -432,13 +434,6 @@ fn check_key(rows: &TableRows, read: &RowsRead, is_first: bool) -> Result<()> {
     }
 }
 
-/// True if a statement such as ALTER TABLE may be the cause of an error. A condition may name a column that never existed.
-fn is_of_changed_table(error: &Error, position: &Position) -> bool {
-    let table = position.load.as_ref().and_then(|load| load.next());
-    let has_condition = table.is_some_and(|(_, table)| table.condition.is_some());
-    is_change(error) && !(has_condition && error.server_code() == Some(UNKNOWN_COLUMN))
-}
-
 /// Ends the query of a connection when a token is cancelled.
 fn killed_by(cancel: &CancelToken, server: &mut Server) -> OnCancel {
     let killer = Killer::of(server);
@@ -454,20 +449,3 @@ fn only(connector: &Connector, endpoint: Endpoint) -> Connector {
         Ok(candidates)
     })
 }
-
-/// True if a query failed because a statement changed its table.
-pub(super) fn is_change(error: &Error) -> bool {
-    error.server_code().is_some_and(|code| CHANGED.contains(&code))
-}
-
-/// Errors of a query whose table a statement such as ALTER TABLE changed: an unknown column, another definition than that of the
-/// snapshot, a deadlock or a wait because of the statement.
-const CHANGED: [u16; 4] = [UNKNOWN_COLUMN, 1205, 1213, 1412];
-
-const UNKNOWN_COLUMN: u16 = 1054;
-
-/// The number of times that something is tried again because of such statements.
-pub(super) const MAX_CHANGES: u32 = 100;
-
-/// The time before the rows of a table that a statement changed are requested again.
-pub(super) const PAUSE: Duration = Duration::from_millis(100);

@@ -198,3 +198,35 @@ def test_masks_filters_and_layouts(server: Server, source: binarrow.Server, tmp_
     server.execute("ALTER TABLE live.a ADD COLUMN w INT")
     found = grades(check_server(Certificate(path), source))
     assert found == {"": "ok", "live.a": "warning", "live.k": "ok"}
+
+
+def test_other_types(server: Server, source: binarrow.Server, tmp_path: Path) -> None:
+    """The hashes are those of the types that the load had, as in the command tail."""
+    server.execute(
+        "CREATE TABLE live.clock (id INT PRIMARY KEY, k TIME, e ENUM('a', 'b'), g POINT)",
+        "INSERT INTO live.clock VALUES (1, '-12:00:00', 'b', POINT(1, 2)), (2, NULL, NULL, NULL)",
+    )
+    types = binarrow.TypeOptions(time="text", enum="text", geometry="wkb")
+    load(source, tmp_path / "load.jsonl", tables="live.clock", types=types)
+    found = grades(check_server(Certificate(tmp_path / "load.jsonl"), source))
+    assert found == {"": "ok", "live.clock": "ok"}
+
+
+def test_tables_without_rows_now(server: Server, source: binarrow.Server, tmp_path: Path) -> None:
+    """One was dropped since, and the rows of another one were deleted, not in the order of its key."""
+    create(server, "a", "b")
+    path = tmp_path / "load.jsonl"
+    load(source, path, tables=["live.a", "live.b"], chunk_rows=300)
+    server.execute("DROP TABLE live.a", "DELETE FROM live.b ORDER BY id DESC")
+    found = grades(check_server(Certificate(path), source))
+    assert found == {"": "ok", "live.a": "warning", "live.b": "ok"}
+
+
+def test_a_load_that_has_just_begun(
+    source: binarrow.Server, server: Server, tmp_path: Path
+) -> None:
+    create(server, "a")
+    path = tmp_path / "load.jsonl"
+    load(source, path, tables="live.a")
+    path.write_text(path.read_text().split("\n", 1)[0] + "\n")
+    assert grades(check_server(Certificate(path), source)) == {"": "ok"}

@@ -547,3 +547,24 @@ def test_tail_shows_the_progress_of_a_load(
         check=True,
     )
     assert ran.stdout.count("the rows of all chunks are those of the server") == 2, ran.stdout
+
+
+def test_a_table_is_dropped_while_it_is_loaded_again(
+    server: Server, source: binarrow.Server
+) -> None:
+    """The rows of the other tables of the stream are not loaded."""
+    with source.stream("snapshot", stop="end", tables="live.a") as changes:
+        for _ in changes:
+            pass
+        position = changes.position
+    assert position is not None
+    read: dict[str, Any] = {"tables": "live.*", "chunk_rows": 300, "batch_rows": 300}
+    with source.stream(position.with_load("live.b"), **read) as changes:
+        first = next(changes)
+    assert first.table == "b"
+    server.execute("DROP TABLE live.b")
+    stored = binarrow.Position.from_json(first.position.to_json())
+    with source.stream(stored, stop="end", **read) as changes:
+        assert {batch.table for batch in changes} <= {"b"}
+        assert changes.position is not None
+        assert changes.position.loading is None

@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from binarrow._native import ConfigError, Position
+from binarrow._native import ConfigError, Position, parse_place
 from binarrow.atomic_file import replace_file
 
 VERSION = 1
@@ -40,6 +40,8 @@ def prepare(path: str | os.PathLike[str], start: object) -> None:
     if start is None:
         replace_file(file, b"")
         return
+    if isinstance(start, str):
+        start = parse_place(start)
     load = json.loads(start.to_json()).get("load") if isinstance(start, Position) else None
     if load is None:
         return  # only the log is read

@@ -22,6 +22,7 @@ from binarrow._native import (
     SchemaChange,
     Transaction,
     Truncate,
+    TypeOptions,
     UnmatchedPatternWarning,
     hash_rows,
     read_binlog,
@@ -32,6 +33,7 @@ from binarrow.server.certificate import lines
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from binarrow._native import TableRows
     from binarrow.server.server import Server
 
 MODULUS = 1 << 128
@@ -83,7 +85,7 @@ class LoadedTable:
     name: str
     columns: list[str]
     key: list[str]
-    types: Literal["native", "spark"]
+    types: TypeOptions
     is_filtered: bool
     chunks: list[Chunk] = field(default_factory=list)
 
@@ -124,7 +126,8 @@ class Certificate:
     def _add_table(self, line: dict[str, Any]) -> None:
         name = f"{line['database']}.{line['table']}"
         known = self.tables.get(name)
-        own = (name, line["columns"], line["key"], line["types"], line["filtered"])
+        types = TypeOptions(**line["types"])
+        own = (name, line["columns"], line["key"], types, line["filtered"])
         # Chunks of an interrupted load follow each other.
         self.tables[name] = LoadedTable(*own, known.chunks if known else [])
 
@@ -191,6 +194,10 @@ def check_server(
     for table in certificate.tables.values():
         if table.is_filtered:
             yield table.result("warning", "not compared: a condition selected its rows")
+        elif table.name in changes.statements:
+            # Perhaps it does not exist any more.
+            statement = changes.statements[table.name]
+            yield table.result("warning", f"not compared: {statement} changed it since")
         elif table.is_complete:
             yield _check_table(table, server, changes, locks)
 
@@ -256,6 +263,8 @@ class _Changes:
 
     def read(self, names: Sequence[str]) -> list[Transaction]:
         """Reads the changes of tables up to the end of the log, and returns all transactions."""
+        if not names:
+            return []
         start = self._read_until[names[0]]
         end = self._server.binlogs()[-1]
         stop = start.replace(file=end.name, offset=end.size, gtid_set=None, file_created=None)
@@ -323,20 +332,20 @@ def _algebra(
     return f"chunk {chunk.number} has other rows than the server had"
 
 
-def _walk(table: LoadedTable, rows: Iterable[pa.RecordBatch], events: list[Event]) -> str | None:
+def _walk(table: LoadedTable, rows: TableRows, events: list[Event]) -> str | None:
     """Compares chunk after chunk. Returns the difference; None if keys have no known order."""
     touched: dict[Key, list[Event]] = defaultdict(list)
     for event in events:
         touched[event.key].append(event)
     chunks = _Chunks(table.chunks, events)
-    waiting: list[Key] | None = None
+    is_ordered = all(_has_known_order(rows.schema.field(name).type) for name in table.key)
+    # Dates that do not exist are None, which has no order.
+    is_ordered = is_ordered and not any(None in key for key in touched)
+    waiting = sorted(touched, reverse=True) if is_ordered else []
     for batch in rows:
         keys = _keys(batch, table.key)
-        if waiting is None:
-            is_ordered = all(_has_known_order(batch.schema.field(name).type) for name in table.key)
-            waiting = sorted(touched, reverse=True) if is_ordered else []
         for key, hash_ in zip(keys, hash_rows(batch.select(table.columns)), strict=True):
-            while waiting and waiting[-1] < key:
+            while waiting and None not in key and waiting[-1] < key:
                 deleted = waiting.pop()
                 chunks.add_changed(touched.pop(deleted))
             if waiting and waiting[-1] == key:
@@ -349,7 +358,7 @@ def _walk(table: LoadedTable, rows: Iterable[pa.RecordBatch], events: list[Event
     rest = [touched[key] for key in reversed(waiting)] if waiting else list(touched.values())
     places = [chunk.place for chunk in table.chunks]
     is_needed = any(_state(each, place) is not None for each in rest for place in places)
-    if not waiting and is_needed and len(table.chunks) > 1 and chunks.has_read:
+    if not is_ordered and is_needed and len(table.chunks) > 1:
         return None
     for each in rest:
         chunks.add_changed(each)
@@ -365,7 +374,6 @@ class _Chunks:
         self._events = events
         self._index = 0
         self._problems: list[str] = []
-        self.has_read = False
         self._begin()
 
     def _begin(self) -> None:
@@ -378,14 +386,12 @@ class _Chunks:
 
     def add(self, hash_: int) -> None:
         """Adds a row that was not changed."""
-        self.has_read = True
         self._count += 1
         self._sum += hash_
         self._may_end()
 
     def add_changed(self, events: list[Event]) -> None:
         """Adds a row that was changed."""
-        self.has_read = True
         for candidate in self._candidates:
             state = _state(events, candidate[0])
             if state is not None:
