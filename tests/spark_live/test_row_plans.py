@@ -5,6 +5,7 @@ All runs end with the rows of the table, and none with a stale row.
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Iterator
 from pathlib import Path
@@ -262,6 +263,45 @@ def test_a_table_is_created_before_the_first_batch(server: Server, tmp_path: Pat
     assert {row["_table"] for row in query.rows} == {"o", "ox"}
 
 
+def test_the_first_batch_is_repeated_with_another_division(query: Query) -> None:
+    end = query.reader.latestOffset(query.offset, ALL)  # its offset is stored
+    query.server.execute("UPDATE live.o SET v = 5")
+    query.options["chunkRows"] = "30"
+    query.restarted()
+    assert query.reader.initialOffset()["chunks"] == 0
+    query.read(end)
+    query.finish(ALL)
+    query.assert_is_table()
+
+
+def test_a_dropped_table_in_a_batch_that_is_repeated(server: Server, tmp_path: Path) -> None:
+    query = Query(server, tmp_path, tables="live.o*", layout="nested-json")
+    server.execute(
+        "CREATE TABLE live.ox (id INT PRIMARY KEY)", "INSERT INTO live.ox VALUES (1), (2)"
+    )
+    query.restarted()
+    query.offset = query.reader.initialOffset()
+    query.batch()
+    end = query.reader.latestOffset(query.offset, ALL)
+    server.execute("DROP TABLE live.ox", *OTHER, SWAP)
+    query.restarted()
+    query.read(end)
+    query.finish(ALL)
+    last = [row for row in query.rows if row["_table"] == "o"]
+    latest = {row["after"]: row for row in last}
+    assert sum('"v":-7' in str(text) for text in latest) == ROWS
+
+
+def test_a_table_is_replaced_after_a_failover(query: Query) -> None:
+    """Positions on the new server are shifted, so that versions grow."""
+    query.batch()
+    before = json.loads(json.dumps(query.offset))
+    query.offset = {**before, "version_shift": 7}
+    query.server.execute("UPDATE live.o SET v = 5", *OTHER, SWAP)
+    query.finish(ALL)
+    query.assert_is_table()
+
+
 def test_a_load_in_one_batch(query: Query, caplog: pytest.LogCaptureFixture) -> None:
     """Spark before 4.2: the end of the load finds a table that was replaced, and so does each restart."""
     caplog.set_level(logging.ERROR)
@@ -284,3 +324,28 @@ def test_a_table_is_replaced_in_one_batch(query: Query, monkeypatch: pytest.Monk
     for _ in range(2):
         with pytest.raises(BinarrowError, match="start the query with a new checkpoint"):
             query.restarted().latestOffset()
+
+
+def test_a_table_is_replaced_before_the_only_batch(
+    query: Query, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("binarrow.spark.live.stream_reader.IS_LIMITED", False)
+    query.restarted()
+    end = query.reader.latestOffset()
+    query.server.execute("UPDATE live.o SET v = 5", *OTHER, SWAP)
+    with pytest.raises(BinarrowError, match="start the query with a new checkpoint"):
+        query.read(end)
+
+
+def test_the_state_of_a_complete_load(query: Query, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A new checkpoint needs another file."""
+    monkeypatch.setattr("binarrow.spark.live.stream_reader.IS_LIMITED", False)
+    query.restarted()
+    end = query.reader.latestOffset()
+    query.read(end)
+    query.reader.commit(end)
+    query.assert_is_table()
+    query.restarted()
+    query.offset = query.reader.initialOffset()
+    with pytest.raises(BinarrowError, match="name another file"):
+        query.read(query.reader.latestOffset())

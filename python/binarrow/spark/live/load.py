@@ -49,12 +49,13 @@ class Load:
         Raises:
             ConfigError: There is no such table, one has no key, or the state is that of others.
         """
-        if self._state.exists():
-            self._stored()  # checks that it is of this query
+        chunks = RowChunks(self._options.name, ())
+        if self._state.exists() and self._stored().count > 0:
+            # A first batch that was planned before has numbers of these chunks.
+            chunks = chunks.read_again([TableChunks.unused(self._stored().count)])
         tables = self._divided(needs_key=True)
         end = self._log.new_head()
-        tables = [each.not_before(end) for each in tables]
-        self._store(RowChunks(self._options.name, tuple(tables)))
+        self._store(chunks.read_again([each.not_before(end) for each in tables]))
 
     def begin_at_once(self) -> None:
         """Divides the rows for a load in one batch. Each process calls it.
@@ -69,7 +70,7 @@ class Load:
 
     def next_chunks(self, first: int, start: Position, limit: tuple[str, int]) -> int | None:
         """Returns the number of chunks after the batch that begins at `start`; None for all."""
-        self._update()
+        self._update(start)
         chunks = self._stored()
         if first >= chunks.count:
             return None
@@ -90,11 +91,12 @@ class Load:
         """
         if stop is None and first > 0:
             return []
-        self._update()
+        if stop is None:
+            self._check_first()
+        else:
+            self._update(start)
         chunks = self._stored()
         last = chunks.count if stop is None else stop
-        if last > chunks.count and first == 0:
-            last = chunks.count  # the batch was planned with an earlier division
         if last > chunks.count:
             raise ConfigError(
                 f"the state of the load, {self._state.name}, is older than the checkpoint: use the"
@@ -102,7 +104,12 @@ class Load:
             )
         if stop is not None and chunks.readable(first, last, start) < last:
             # The batch is repeated, after a failover or a statement that replaced a table.
-            self._read_again([table.table for table, _, _ in chunks.chunks(first, last)])
+            late = [
+                table.table
+                for table, _, _ in chunks.chunks(first, last)
+                if chunks.is_read(table) and not table.is_readable(start)
+            ]
+            self._read_again(late, start)
             chunks = self._stored()
         return self._partitions(chunks, first, last, start.to_json())
 
@@ -110,6 +117,22 @@ class Load:
         """Returns the ranges of all rows, for a batch query."""
         chunks = RowChunks(self._options.name, tuple(self._divided(needs_key=False)))
         return self._partitions(chunks, 0, chunks.count, None)
+
+    def _check_first(self) -> None:
+        """Checks the division before a load in one batch.
+
+        Raises:
+            ConfigError: It is that of another load, which is complete.
+            SchemaError: A table was replaced since.
+        """
+        if self._stored().is_unchanged:
+            raise ConfigError(
+                spark_message(
+                    f"{self._state.name} is the state of a load that is complete: name another file"
+                    " in ⟦snapshot_state_file⟧"
+                )
+            )
+        self.check_unchanged(is_end=False)
 
     def check_unchanged(self, *, is_end: bool) -> None:
         """Checks that no table was replaced until now in a load in one batch.
@@ -119,7 +142,7 @@ class Load:
         """
         chunks = self._stored()
         if chunks.is_unchanged is None:
-            self._update()
+            self._update(None)
             found, known = (
                 [(each.table, each.identity) for each in one.tables]
                 for one in (self._stored(), chunks)
@@ -136,7 +159,7 @@ class Load:
                 )
             )
 
-    def _update(self) -> None:
+    def _update(self, start: Position | None) -> None:
         """Finds tables that were replaced since their rows were divided, or are dropped."""
         chunks = self._stored()
         current = chunks.current
@@ -158,7 +181,7 @@ class Load:
                     {name: replace(current[name], identity=DROPPED) for name in dropped}
                 )
             )
-        server, end = self._log.server, self._log.new_head()
+        server, end = self._log.server, self._end(start)
         moved = {
             table: each.not_before(end)
             for table, each in self._stored().current.items()
@@ -171,10 +194,17 @@ class Load:
                 table
                 for table, identity in now.items()
                 if identity not in (None, current[table].identity)
-            ]
+            ],
+            start,
         )
 
-    def _read_again(self, tables: list[str]) -> None:
+    def _end(self, start: Position | None) -> Position:
+        """Returns the end of the log now, in the order of the positions of a batch's start."""
+        end = self._log.new_head()
+        is_shifted = start is not None and start.server == end.server
+        return end.replace(version_shift=start.version_shift) if start and is_shifted else end
+
+    def _read_again(self, tables: list[str], start: Position | None) -> None:
         """Divides tables again. Their rows must be read after the end of the log now."""
         names = list(dict.fromkeys(tables))
         if not names:
@@ -182,7 +212,7 @@ class Load:
         LOG.warning("all existing rows are read again of: %s", ", ".join(names))
         spec, rows = self._live.target.connection_spec, self._live.chunk_rows
         again = self._log.ask(lambda _: TableChunks.of(spec(), names, rows, needs_key=True))
-        end = self._log.new_head()  # after the statements that replaced them
+        end = self._end(start)  # after the statements that replaced them
         self._store(self._stored().read_again([each.not_before(end) for each in again]))
 
     def _partitions(

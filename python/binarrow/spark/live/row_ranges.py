@@ -68,6 +68,11 @@ class TableChunks:
             found.append(cls(table, identity, tuple(ends)))
         return found
 
+    @classmethod
+    def unused(cls, count: int) -> TableChunks:
+        """Returns chunks of no table, whose numbers are not used again."""
+        return cls("", DROPPED, ("",) * (count - 1))
+
     @property
     def count(self) -> int:
         """The number of chunks."""
@@ -111,19 +116,14 @@ class RowChunks:
     @property
     def current(self) -> dict[str, TableChunks]:
         """The chunks of each table that are read: the last ones."""
-        return {each.table: each for each in self.tables}
+        return {each.table: each for each in self.tables if each.table}
 
     def ranges(self, first: int, stop: int, most: int) -> list[RowsRange]:
         """Returns the rows of the chunks from `first` to before `stop`, in at most `most` ranges.
 
         There are more ranges if there are more tables.
         """
-        current = self.current
-        found = [
-            chunk
-            for chunk in self.chunks(first, stop)
-            if chunk[0] is current[chunk[0].table] and chunk[0].identity != DROPPED
-        ]
+        found = [chunk for chunk in self.chunks(first, stop) if self.is_read(chunk[0])]
         return [
             joined
             for group in grouped([1] * len(found), most)
@@ -133,10 +133,13 @@ class RowChunks:
     def readable(self, first: int, stop: int, start: Position) -> int:
         """Returns the end of the chunks from `first` on that a batch at `start` may read."""
         for table, _, number in self.chunks(first, stop):
-            is_read = table is self.current[table.table] and table.identity != DROPPED
-            if is_read and not table.is_readable(start):
+            if self.is_read(table) and not table.is_readable(start):
                 return number
         return stop
+
+    def is_read(self, table: TableChunks) -> bool:
+        """True if the chunks of a table are read: they are its last ones, and it exists."""
+        return table is self.current.get(table.table) and table.identity != DROPPED
 
     def read_again(self, tables: Sequence[TableChunks]) -> RowChunks:
         """Returns the chunks with others for some of the tables."""
@@ -148,7 +151,7 @@ class RowChunks:
         return replace(
             self,
             tables=tuple(
-                tables.get(each.table, each) if each is current[each.table] else each
+                tables.get(each.table, each) if each is current.get(each.table) else each
                 for each in self.tables
             ),
         )
