@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, field
 from random import Random
 
@@ -16,6 +17,10 @@ Name = tuple[str, str]
 
 # All tables are compared after this number of statements; between, those that the statement names.
 ALL_EVERY = 25
+
+LOCK_WAIT_TIMEOUT = 1205
+PATIENCE = 100
+"""Attempts of a statement with NOWAIT."""
 
 
 @dataclass(frozen=True)
@@ -84,11 +89,17 @@ class Player:
         return self.oracle.create_statements(DATABASES)
 
     def run(self, sql: str) -> str | None:
-        try:
-            self.session.execute(sql)
-        except pymysql.err.Error as error:
-            return str(error)
-        return None
+        for _ in range(PATIENCE):
+            try:
+                self.session.execute(sql)
+            except pymysql.err.Error as error:
+                # Another thread of the server has the table open for a moment.
+                if error.args[0] == LOCK_WAIT_TIMEOUT and "NOWAIT" in sql:
+                    time.sleep(0.1)
+                    continue
+                return str(error)
+            return None
+        return "the table remains locked"
 
     def note(
         self,

@@ -95,8 +95,7 @@ class LiveOptions:
             why = f"it is for {option('start', SNAPSHOT)}"
             _refuse(self.given, ("locks", "chunkRows", "snapshotStateFile"), why)
             return
-        if "startingTimestamp" in self.given:
-            raise ConfigError("startingOffsets and startingTimestamp both name a place: set one")
+        self.starting("latest")  # an error if a time is set too
         if "insert" not in options.get("operations", ("insert",)):
             raise ConfigError(
                 spark_message(
