@@ -181,11 +181,12 @@ class Load:
                     {name: replace(current[name], identity=DROPPED) for name in dropped}
                 )
             )
-        server, end = self._log.server, self._end(start)
+        end = self._end(start)
+        # After a failover, the tables are those of another server.
         moved = {
             table: each.not_before(end)
             for table, each in self._stored().current.items()
-            if not each.is_of(server)
+            if not each.is_comparable(end)
         }
         if moved:
             self._store(self._stored().with_current(moved))

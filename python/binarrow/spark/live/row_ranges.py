@@ -82,9 +82,10 @@ class TableChunks:
         """Returns the chunks with the end of the log after the table was found."""
         return replace(self, since=end.to_json())
 
-    def is_of(self, server: str) -> bool:
-        """True if the table was found on this server."""
-        return Position.from_json(self.since).server == server
+    def is_comparable(self, end: Position) -> bool:
+        """True if the end of the log, when the table was found, can be compared with another."""
+        since = Position.from_json(self.since)
+        return (since.server, since.version_shift) == (end.server, end.version_shift)
 
     def is_readable(self, start: Position) -> bool:
         """True if a batch that begins at `start` may read the rows."""
