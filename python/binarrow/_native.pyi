@@ -1239,7 +1239,7 @@ def read_binlog(
             None ends them at ``batch_rows``, at ``batch_bytes``, and where the schema changes.
         segment_bytes: The approximate number of bytes of log that a thread decodes at a time.
 
-            None means 8 MiB. Smaller segments need less memory. Zero is a :class:`ConfigError`.
+            None means 2 MiB. Smaller segments need less memory. Zero is a :class:`ConfigError`.
         threads: The number of threads that decode.
 
             None means one thread for each core, and one thread in a Spark task. Zero is a

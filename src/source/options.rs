@@ -148,5 +148,6 @@ impl Stop {
     }
 }
 
-/// Large enough to keep a worker busy for milliseconds, small enough to keep many in flight.
-const DEFAULT_SEGMENT_BYTES: usize = 8 << 20;
+/// Large enough to keep a thread busy for a millisecond. With larger segments, their bytes and the columns built from them
+/// leave the cache of a core, and the allocator returns the memory of columns to the system after each batch.
+const DEFAULT_SEGMENT_BYTES: usize = 2 << 20;

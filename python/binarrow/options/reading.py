@@ -58,7 +58,7 @@ OPTIONS = (
         """
         The approximate number of bytes of log that a thread decodes at a time.
 
-        None means 8 MiB. Smaller segments need less memory. Zero is a :class:`ConfigError`.
+        None means 2 MiB. Smaller segments need less memory. Zero is a :class:`ConfigError`.
         """,
         STREAMS,
     ),
