@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import inspect
 import os
+import pty
 import re
 import select
+import shlex
 import shutil
 import signal
 import subprocess
@@ -131,6 +133,36 @@ def test_examples_of_existing_rows(server: Server, tmp_path: Path) -> None:
     assert position is not None
     assert position.loading == ("shop.orders",)
     server.execute("REVOKE SELECT ON shop.* FROM repl")
+
+
+def test_check_asks_for_the_password(server: Server, tmp_path: Path) -> None:
+    controller, terminal = pty.openpty()
+    process = subprocess.Popen(
+        ["bash", "-euc", at(server, example("sh", "check"))],
+        cwd=tmp_path,
+        env=environment(),
+        stdin=terminal,
+        stdout=subprocess.PIPE,
+        stderr=terminal,
+        start_new_session=True,
+    )
+    os.close(terminal)
+    shown = b""
+    while b"Password: " not in shown:
+        shown += os.read(controller, 100)
+    os.write(controller, f"{PASSWORD}\n".encode())
+    printed = process.communicate(timeout=30)[0].decode()
+    os.close(controller)
+    assert process.returncode == 0, printed
+    assert "binlog_row_metadata" in printed
+
+
+def test_structures_from_a_dump(server: Server) -> None:
+    program, *words, to, file = shlex.split(example("sh", "dump"), comments=True)
+    assert (program, to, file) == ("mysqldump", ">", "shop.sql")
+    reader = binarrow.read_binlog(server.binlog_files(), schemas=server.dump(*words).decode())
+    assert reader.table("shop.orders").schema.names[:3] == ["id", "status", "total"]
+    reader.close()
 
 
 def test_from_nothing_to_a_table_in_duckdb(server: Server, tmp_path: Path) -> None:

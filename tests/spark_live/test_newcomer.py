@@ -1,16 +1,17 @@
-"""The documentation, followed by copy and paste: from a new server to a mirror in Spark."""
+"""The documentation, followed by copy and paste: from a new server to a mirror in Spark, and other examples of its page."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from support.documents import environment, example, run, statements
+from support.documents import environment, example, examples, run, statements
 from support.servers.servers import Server
 
 SECONDS = 60
@@ -34,37 +35,75 @@ def selected(server: Server) -> list[tuple[str, ...]]:
     return sorted(tuple("NULL" if cell is None else str(cell) for cell in row) for row in rows)
 
 
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    """The server's options are its defaults; the statements are those of the documentation."""
+    with Server.start("mysql", test_options=False) as started:
+        started.execute(*statements("mysql"), *statements("shop"), *statements("grant"))
+        yield started
+
+
+def at(server: Server, code: str) -> str:
+    """An example with the address of a server, which is all that is replaced."""
+    assert "db.example" in code
+    return code.replace("db.example", f"127.0.0.1:{server.port}")
+
+
+def within(folder: Path, code: str) -> str:
+    """An example for the session of the tests, which runs in another folder."""
+    return code.replace('"secret"', f'"{folder}/secret"').replace("lake/", f"{folder}/lake/")
+
+
 def test_from_nothing_to_a_mirror(
-    spark: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    spark: Any, server: Server, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The server's options are its defaults; the host is all that is replaced in the examples."""
-    with Server.start("mysql", test_options=False) as server:
-        server.execute(*statements("mysql"), *statements("shop"), *statements("grant"))
-        run("sh", example("sh", "password"), tmp_path)
-        program = example("python", "spark").replace("db.example", f"127.0.0.1:{server.port}")
-        (tmp_path / "mirror.py").write_text(program)
-        errors = tmp_path / "errors"
-        with errors.open("w") as file:
-            process = subprocess.Popen(
-                [sys.executable, "mirror.py"], cwd=tmp_path, env=environment(), stderr=file
-            )
-        try:
-            # The session of the tests runs in another folder.
-            reader = example("python", "mirror").replace("lake/", f"{tmp_path}/lake/")
-            version = b""
-            for changes in ([], CHANGES):
-                server.execute(*changes)
-                expected, rows = selected(server), None
-                deadline = time.monotonic() + SECONDS
-                while rows != expected and time.monotonic() < deadline:
-                    assert process.poll() is None, errors.read_text()
-                    time.sleep(0.1)
-                    current = tmp_path / "lake" / "orders" / "current.json"
-                    if current.exists() and current.read_bytes() != version:
-                        version = current.read_bytes()
-                        exec(reader, {})
-                        rows = shown(capsys.readouterr().out)
-                assert rows == expected, errors.read_text()
-        finally:
-            process.kill()
-            process.wait()
+    run("sh", example("sh", "password"), tmp_path)
+    (tmp_path / "mirror.py").write_text(at(server, example("python", "spark")))
+    errors = tmp_path / "errors"
+    with errors.open("w") as file:
+        process = subprocess.Popen(
+            [sys.executable, "mirror.py"], cwd=tmp_path, env=environment(), stderr=file
+        )
+    try:
+        reader = within(tmp_path, example("python", "mirror"))
+        version = b""
+        for changes in ([], CHANGES):
+            server.execute(*changes)
+            expected, rows = selected(server), None
+            deadline = time.monotonic() + SECONDS
+            while rows != expected and time.monotonic() < deadline:
+                assert process.poll() is None, errors.read_text()
+                time.sleep(0.1)
+                current = tmp_path / "lake" / "orders" / "current.json"
+                if current.exists() and current.read_bytes() != version:
+                    version = current.read_bytes()
+                    exec(reader, {})
+                    rows = shown(capsys.readouterr().out)
+            assert rows == expected, errors.read_text()
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_a_mirror_with_the_existing_rows(
+    spark: Any, server: Server, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Rows that the log does not contain, too."""
+    server.execute("FLUSH BINARY LOGS", "PURGE BINARY LOGS BEFORE NOW()")
+    run("sh", example("sh", "password"), tmp_path)
+    exec(within(tmp_path, at(server, example("python", "snapshot"))), {})
+    capsys.readouterr()
+    exec(within(tmp_path, example("python", "mirror")).replace("/orders", "/all_orders"), {})
+    assert shown(capsys.readouterr().out) == selected(server)
+
+
+def test_reads_of_the_rows_and_of_the_log(
+    spark: Any, server: Server, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run("sh", example("sh", "password"), tmp_path)
+    server.execute("INSERT INTO shop.orders (status) VALUES ('last')")
+    rows, log = [within(tmp_path, at(server, code)) for code in examples("python", "ranges")]
+    exec(rows, {})
+    assert {row[:3] for row in shown(capsys.readouterr().out)} == {*selected(server)}
+    exec(log, {})
+    assert any("last" in row for row in shown(capsys.readouterr().out))

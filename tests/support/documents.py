@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 REPOSITORY = Path(__file__).parents[2]
 PAGES = (REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").rglob("*.md")))
@@ -14,15 +15,58 @@ PAGES = (REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").rglob("*.md")))
 # "```python live" in the README, "``` { .python .live }" in the site.
 FENCE = re.compile(r"^```(?:(\w+)(?: (\w+))?| { \.(\w+) \.(\w+) })\n(.*?)^```$", re.M | re.S)
 
+TESTED = {
+    ("python", ""): ("python/test_documents.py", "spark/test_documents.py"),
+    ("python", "again"): ("live/test_live_documents.py",),
+    ("python", "duckdb"): ("live/test_live_documents.py",),
+    ("python", "live"): ("live/test_live_documents.py",),
+    ("python", "mirror"): ("spark_live/test_newcomer.py",),
+    ("python", "ranges"): ("spark_live/test_newcomer.py",),
+    ("python", "rows"): ("live/test_live_documents.py",),
+    ("python", "snapshot"): ("spark_live/test_newcomer.py",),
+    ("python", "spark"): ("spark_live/test_newcomer.py",),
+    ("sh", ""): ("python/test_documents.py",),
+    ("sh", "check"): ("live/test_live_documents.py",),
+    ("sh", "dump"): ("live/test_live_documents.py",),
+    ("sh", "live"): ("live/test_live_documents.py",),
+    ("sh", "password"): ("live/test_live_documents.py", "spark_live/test_newcomer.py"),
+    ("ini", "mariadb"): ("live/test_live_documents.py",),
+    ("sql", "grant"): ("spark_live/test_newcomer.py",),
+    ("sql", "mariadb"): ("live/test_live_documents.py",),
+    ("sql", "mysql"): ("live/test_live_documents.py", "spark_live/test_newcomer.py"),
+    ("sql", "shop"): ("live/test_live_documents.py", "spark_live/test_newcomer.py"),
+}
+"""The tests that run the blocks of each language and marker. A block of another kind is an error."""
+
+NOT_RUN = {
+    ("text", ""): "a picture, or output that depends on a server",
+    ("sh", "clone"): "CI runs exactly these commands, each in one step",
+    (
+        "sh",
+        "install",
+    ): "the package is not on PyPI yet, and a release build takes minutes; its words are tested",
+}
+"""The blocks that no test runs, with the reason."""
+
+
+class Block(NamedTuple):
+    """A fenced block of a page: `marker` selects the test that runs it."""
+
+    language: str
+    marker: str
+    code: str
+
+
+def blocks(page: Path) -> list[Block]:
+    return [
+        Block(one[0] or one[2], one[1] or one[3], one[4]) for one in FENCE.findall(page.read_text())
+    ]
+
 
 def examples(kind: str, marker: str = "") -> list[str]:
     """The examples of a language with a marker, each once."""
-    found = [
-        (one[0] or one[2], one[1] or one[3], one[4])
-        for page in PAGES
-        for one in FENCE.findall(page.read_text())
-    ]
-    return list(dict.fromkeys(code for *other, code in found if other == [kind, marker]))
+    found = [one for page in PAGES for one in blocks(page)]
+    return list(dict.fromkeys(one.code for one in found if one[:2] == (kind, marker)))
 
 
 def example(kind: str, marker: str) -> str:
