@@ -16,6 +16,7 @@ from binarrow._native import (
     Column,
     Position,
     TableReader,
+    TableRows,
     TableSchema,
     TableSchemas,
 )
@@ -50,6 +51,8 @@ def html_of(value: object) -> str:
             return card("Position", position_facts(value))
         case BinlogReader() | TableReader():
             return card(type(value).__name__, reader_facts(value))
+        case TableRows():
+            return card("TableRows", rows_facts(value))
         case TableSchema():
             return structure_html(value)
         case TableSchemas():
@@ -92,6 +95,16 @@ def reader_facts(reader: BinlogReader[Any] | TableReader) -> Iterator[tuple[str,
     if stats.get("lag_seconds") is not None:
         yield "lag", f"{stats['lag_seconds']:.3f} s"
     yield "last commit", stats.get("last_commit")
+
+
+def rows_facts(rows: TableRows) -> Iterator[tuple[str, object]]:
+    """The progress of a read of a table."""
+    yield "position", rows.position
+    if rows.position is not None:
+        yield "exact", "yes" if rows.is_exact else "no"
+    yield "rows", f"{rows.rows:,}"
+    yield "estimated rows", f"{rows.estimated_rows:,}"
+    yield "columns", f"{len(rows.schema):,}"
 
 
 def structure_html(table: TableSchema) -> str:

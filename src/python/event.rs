@@ -11,6 +11,7 @@ use crate::position::Place;
 use crate::reader::{EventInfo, EventList, EventListOptions, EventPlace, EventTypeFilter, hexdump};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 #[doc = include_str!("docs/inspect.txt")]
@@ -45,8 +46,10 @@ pub(super) fn inspect(
         data,
     };
     let files = inputs_read_once(source, &storage_options.unwrap_or_default())?;
+    let count = files.len() as u64;
     let list = EventList::try_new(files, options)?;
-    Ok(PyEventReader(Mutex::new(Events { list, kept: None })))
+    let events = Mutex::new(Events { list, kept: None });
+    Ok(PyEventReader { events, files: count, returned: AtomicU64::new(0) })
 }
 
 /// `start` or `stop` of `inspect`: a place as for `read_binlog`, except GTID sets; or only an
@@ -81,7 +84,12 @@ impl<'py> FromPyObject<'_, 'py> for EventPlaceKeyword {
 
 #[doc = include_str!("docs/EventReader.txt")]
 #[pyclass(name = "EventReader", module = "binarrow", frozen)]
-pub(super) struct PyEventReader(Mutex<Events>);
+pub(super) struct PyEventReader {
+    events: Mutex<Events>,
+    files: u64,
+    /// The number of events that were returned.
+    returned: AtomicU64,
+}
 
 struct Events {
     list: EventList,
@@ -99,7 +107,7 @@ impl PyEventReader {
 
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<PyEvent>> {
         // A thread that panicked while it held the lock leaves no inconsistent state here.
-        let events = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let events = || self.events.lock().unwrap_or_else(PoisonError::into_inner);
         let (next, warnings, unmatched) = interruptible(py, |cancel| {
             let mut events = events();
             let next = match events.kept.take() {
@@ -118,7 +126,18 @@ impl PyEventReader {
             events().kept = Some(next);
             return Err(raised);
         }
-        Ok(next?.map(PyEvent))
+        let next = next?;
+        self.returned.fetch_add(u64::from(next.is_some()), Ordering::Relaxed);
+        Ok(next.map(PyEvent))
+    }
+
+    fn __repr__(&self) -> String {
+        let counted = |count: u64, name: &str| match count {
+            1 => format!("1 {name}"),
+            count => format!("{count} {name}s"),
+        };
+        let events = counted(self.returned.load(Ordering::Relaxed), "event");
+        format!("<EventReader of {}, {events} read>", counted(self.files, "file"))
     }
 }
 

@@ -3,6 +3,7 @@
 use super::capsule::{schema_capsule, stream_capsule};
 use super::connection_spec::PyConnectionSpec;
 use super::errors::warn;
+use super::hooks::html_of;
 use super::input::table_name;
 use super::interrupts::{SIGNAL_CHECK, waited};
 use super::live_log::{locks_of, rows_per_second};
@@ -370,6 +371,10 @@ impl PyTableRows {
         });
         let columns = self.0.schema.fields().len();
         format!("<TableRows: {} rows read, {columns} columns{place}>", self.rows())
+    }
+
+    fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        html_of(slf.as_any())
     }
 }
 

@@ -220,6 +220,16 @@ def test_readers(shop, tmp_path):
     assert repr(stream) == "<Stream, closed>"
 
 
+def test_events(shop):
+    events = binarrow.inspect(shop.glob)
+    assert repr(events) == "<EventReader of 2 files, 0 events read>"
+    next(events)
+    assert repr(events) == "<EventReader of 2 files, 1 event read>"
+    count = 1 + sum(1 for _ in events)
+    assert repr(events) == f"<EventReader of 2 files, {count} events read>"
+    assert repr(binarrow.inspect(shop.files[0])).startswith("<EventReader of 1 file, ")
+
+
 def test_positions():
     plain = Position("binlog.000001", 4711)
     assert repr(plain) == 'Position("binlog.000001", 4711)'
