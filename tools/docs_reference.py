@@ -32,8 +32,9 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
 
 
 def on_page_content(html: str, **_: Any) -> str:
-    """Removes what Markdown does not know: roles (`:class:`), and `::` before code."""
+    """Removes what Markdown does not know (roles, `::`); keeps each `--option` on one line."""
     html = re.sub(r":(?:class|func|meth|mod|attr|exc):(<code>)~?", r"\1", html)
+    html = re.sub(r"<code>(?=-[\w-]+</code>)", '<code style="white-space: nowrap">', html)
     return html.replace("::</p>", ":</p>")
 
 
