@@ -6,7 +6,7 @@
 //! | item | limit |
 //! |---|---|
 //! | an event | [`MAX_EVENT_SIZE`] |
-//! | its buffers for reading, decompression and storage | [`MAX_READ`], [`MAX_IN_MEMORY`], [`MAX_INFLATED`], [`MAX_PAYLOAD_SIZE`] |
+//! | its buffers for reading, decompression and storage | [`MAX_READ`], [`MAX_IN_MEMORY`], [`MAX_INFLATED`] |
 //! | a transaction | [`MAX_ROWS_EVENTS`], [`MAX_TABLE_MAPS`], [`MAX_SAVEPOINTS`] |
 //! | a table map | [`MAX_COLUMNS`], [`MAX_NAME_BYTES`], [`MAX_ENUM_MEMBERS`], [`MAX_SET_MEMBERS`] |
 //! | batches under construction | [`MAX_OPEN_COLUMNS`], and the reader's options |
@@ -23,11 +23,6 @@ pub const MAX_READ: usize = 4 << 20;
 /// The size up to which a compressed transaction is decompressed in one piece. A larger one is
 /// decompressed event by event.
 pub const MAX_IN_MEMORY: usize = 64 << 20;
-
-/// The total size of a decompressed transaction. It limits the time that one event can take, not
-/// the memory, and a reader can have a lower limit. Servers have no limit for it, but the
-/// compressed event is not larger than [`MAX_EVENT_SIZE`], and this is a thousand times as much.
-pub const MAX_PAYLOAD_SIZE: u64 = 1 << 40;
 
 /// The size of a decompressed deflate stream of MariaDB (rows or a cell): the largest event, which
 /// no cell exceeds either (the maximum of `max_allowed_packet`).
