@@ -16,7 +16,6 @@ mod order;
 mod place;
 #[allow(clippy::module_inception)] // the file has the name of its type
 mod position;
-mod reload;
 mod stored_load;
 mod stored_position;
 mod varint;
