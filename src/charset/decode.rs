@@ -1,16 +1,43 @@
 //! Converts stored text to UTF-8.
 
 use super::Charset;
+use super::transcoding::to_utf8;
 use crate::error::DecodeError;
 use crate::wire::Result;
 use std::borrow::Cow;
 
+/// The method that converts stored bytes to UTF-8.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Transcoding {
+    /// The bytes are UTF-8 and must be checked. Characters of four bytes are accepted in utf8mb3
+    /// too: no server stores one there.
+    Utf8,
+    /// The bytes are ASCII and must be checked: bytes above 0x7f are invalid.
+    Ascii,
+    /// Windows-1252, with C1 controls for 81, 8D, 8F, 90 and 9D: each byte is a character.
+    Latin1,
+    /// Each character is converted, with a table or by computation.
+    Characters,
+}
+
 impl Charset {
+    /// The method that converts stored bytes to UTF-8; `None` if they are not text, or if the
+    /// character set is unknown.
+    pub const fn transcoding(self) -> Option<Transcoding> {
+        match self {
+            Self::Binary | Self::Unknown => None,
+            Self::Utf8mb3 | Self::Utf8mb4 => Some(Transcoding::Utf8),
+            Self::Ascii => Some(Transcoding::Ascii),
+            Self::Latin1 => Some(Transcoding::Latin1),
+            _ => Some(Transcoding::Characters),
+        }
+    }
+
     /// Appends `bytes`, which are in this character set, to `out` as UTF-8. `what` names the field
     /// in the error. After an error, `out` is unchanged.
     pub fn decode_into(self, bytes: &[u8], what: &'static str, out: &mut Vec<u8>) -> Result<()> {
         let start = out.len();
-        if self.transcode(bytes, false, out) {
+        if to_utf8(self, bytes, false, out) {
             return Ok(());
         }
         out.truncate(start);
@@ -26,7 +53,7 @@ impl Charset {
     /// shows a `?` in the same places.
     pub fn decode_lossy_into(self, bytes: &[u8], out: &mut Vec<u8>) {
         let charset = if self.transcoding().is_some() { self } else { Self::Utf8mb4 };
-        charset.transcode(bytes, true, out);
+        to_utf8(charset, bytes, true, out);
     }
 
     /// Returns `bytes`, which are in this character set, as a string.

@@ -16,4 +16,4 @@ mod transcoding;
 mod wide;
 
 pub use collation::{Charset, Collation};
-pub use transcoding::Transcoding;
+pub use decode::Transcoding;

@@ -11,92 +11,64 @@ use super::scheme::transcode;
 use super::single_byte::{Ascii, Points, SingleByte, points};
 use super::wide::{Utf16, Utf32};
 
-/// The method that converts stored bytes to UTF-8.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Transcoding {
-    /// The bytes are UTF-8 and must be checked. Characters of four bytes are accepted in utf8mb3
-    /// too: no server stores one there.
-    Utf8,
-    /// The bytes are ASCII and must be checked: bytes above 0x7f are invalid.
-    Ascii,
-    /// Windows-1252, with C1 controls for 81, 8D, 8F, 90 and 9D: each byte is a character.
-    Latin1,
-    /// Each character is converted, with a table or by computation.
-    Characters,
+/// Appends `bytes` to `out` as UTF-8. If `replace` is true, invalid bytes become U+FFFD.
+/// Otherwise it returns `false` for them, and the content of `out` is undefined.
+pub(super) fn to_utf8(charset: Charset, bytes: &[u8], replace: bool, out: &mut Vec<u8>) -> bool {
+    match charset {
+        Charset::Utf8mb3 | Charset::Utf8mb4 => utf8(bytes, replace, out),
+        Charset::Binary | Charset::Unknown => false,
+        Charset::Ascii => transcode(Ascii, bytes, replace, out),
+        Charset::Swe7 => transcode(SingleByte::<false>(&SWE7), bytes, replace, out),
+        Charset::Big5 => transcode(DoubleByte(&BIG5), bytes, replace, out),
+        Charset::Euckr => transcode(DoubleByte(&EUCKR), bytes, replace, out),
+        Charset::Gb2312 => transcode(DoubleByte(&GB2312), bytes, replace, out),
+        Charset::Gbk => transcode(DoubleByte(&GBK), bytes, replace, out),
+        Charset::Cp932 => transcode(ShiftedJis(&CP932), bytes, replace, out),
+        Charset::Sjis => transcode(ShiftedJis(&SJIS), bytes, replace, out),
+        Charset::Eucjpms => transcode(EucJapanese(&EUCJPMS, &EUCJPMS_3), bytes, replace, out),
+        Charset::Ujis => transcode(EucJapanese(&UJIS, &UJIS_3), bytes, replace, out),
+        Charset::Gb18030 => {
+            transcode(Gb18030 { two: &GB18030, four: GB18030_4 }, bytes, replace, out)
+        }
+        Charset::Ucs2 => transcode(Utf16::<true, false>, bytes, replace, out),
+        Charset::Utf16 => transcode(Utf16::<true, true>, bytes, replace, out),
+        Charset::Utf16le => transcode(Utf16::<false, true>, bytes, replace, out),
+        Charset::Utf32 => transcode(Utf32, bytes, replace, out),
+        _ => match single_byte(charset) {
+            Some(points) => transcode(SingleByte::<true>(points), bytes, replace, out),
+            None => false,
+        },
+    }
 }
 
-impl Charset {
-    /// The method that converts stored bytes to UTF-8; `None` if they are not text, or if the
-    /// character set is unknown.
-    pub const fn transcoding(self) -> Option<Transcoding> {
-        match self {
-            Self::Binary | Self::Unknown => None,
-            Self::Utf8mb3 | Self::Utf8mb4 => Some(Transcoding::Utf8),
-            Self::Ascii => Some(Transcoding::Ascii),
-            Self::Latin1 => Some(Transcoding::Latin1),
-            _ => Some(Transcoding::Characters),
-        }
-    }
-
-    /// Appends `bytes` to `out` as UTF-8. If `replace` is true, invalid bytes become U+FFFD.
-    /// Otherwise it returns `false` for them, and the content of `out` is undefined.
-    pub(super) fn transcode(self, bytes: &[u8], replace: bool, out: &mut Vec<u8>) -> bool {
-        match self {
-            Self::Utf8mb3 | Self::Utf8mb4 => utf8(bytes, replace, out),
-            Self::Binary | Self::Unknown => false,
-            Self::Ascii => transcode(Ascii, bytes, replace, out),
-            Self::Swe7 => transcode(SingleByte::<false>(&SWE7), bytes, replace, out),
-            Self::Big5 => transcode(DoubleByte(&BIG5), bytes, replace, out),
-            Self::Euckr => transcode(DoubleByte(&EUCKR), bytes, replace, out),
-            Self::Gb2312 => transcode(DoubleByte(&GB2312), bytes, replace, out),
-            Self::Gbk => transcode(DoubleByte(&GBK), bytes, replace, out),
-            Self::Cp932 => transcode(ShiftedJis(&CP932), bytes, replace, out),
-            Self::Sjis => transcode(ShiftedJis(&SJIS), bytes, replace, out),
-            Self::Eucjpms => transcode(EucJapanese(&EUCJPMS, &EUCJPMS_3), bytes, replace, out),
-            Self::Ujis => transcode(EucJapanese(&UJIS, &UJIS_3), bytes, replace, out),
-            Self::Gb18030 => {
-                transcode(Gb18030 { two: &GB18030, four: GB18030_4 }, bytes, replace, out)
-            }
-            Self::Ucs2 => transcode(Utf16::<true, false>, bytes, replace, out),
-            Self::Utf16 => transcode(Utf16::<true, true>, bytes, replace, out),
-            Self::Utf16le => transcode(Utf16::<false, true>, bytes, replace, out),
-            Self::Utf32 => transcode(Utf32, bytes, replace, out),
-            _ => match self.single_byte() {
-                Some(points) => transcode(SingleByte::<true>(points), bytes, replace, out),
-                None => false,
-            },
-        }
-    }
-
-    /// The table of a character set with one byte per character whose lower half is ASCII.
-    const fn single_byte(self) -> Option<&'static Points> {
-        Some(match self {
-            Self::Armscii8 => &ARMSCII8,
-            Self::Cp1250 => &CP1250,
-            Self::Cp1251 => &CP1251,
-            Self::Cp1256 => &CP1256,
-            Self::Cp1257 => &CP1257,
-            Self::Cp850 => &CP850,
-            Self::Cp852 => &CP852,
-            Self::Cp866 => &CP866,
-            Self::Dec8 => &DEC8,
-            Self::Geostd8 => &GEOSTD8,
-            Self::Greek => &GREEK,
-            Self::Hebrew => &HEBREW,
-            Self::Hp8 => &HP8,
-            Self::Keybcs2 => &KEYBCS2,
-            Self::Koi8r => &KOI8R,
-            Self::Koi8u => &KOI8U,
-            Self::Latin1 => &LATIN1,
-            Self::Latin2 => &LATIN2,
-            Self::Latin5 => &LATIN5,
-            Self::Latin7 => &LATIN7,
-            Self::Macce => &MACCE,
-            Self::Macroman => &MACROMAN,
-            Self::Tis620 => &TIS620,
-            _ => return None,
-        })
-    }
+/// The table of a character set with one byte per character whose lower half is ASCII.
+const fn single_byte(charset: Charset) -> Option<&'static Points> {
+    Some(match charset {
+        Charset::Armscii8 => &ARMSCII8,
+        Charset::Cp1250 => &CP1250,
+        Charset::Cp1251 => &CP1251,
+        Charset::Cp1256 => &CP1256,
+        Charset::Cp1257 => &CP1257,
+        Charset::Cp850 => &CP850,
+        Charset::Cp852 => &CP852,
+        Charset::Cp866 => &CP866,
+        Charset::Dec8 => &DEC8,
+        Charset::Geostd8 => &GEOSTD8,
+        Charset::Greek => &GREEK,
+        Charset::Hebrew => &HEBREW,
+        Charset::Hp8 => &HP8,
+        Charset::Keybcs2 => &KEYBCS2,
+        Charset::Koi8r => &KOI8R,
+        Charset::Koi8u => &KOI8U,
+        Charset::Latin1 => &LATIN1,
+        Charset::Latin2 => &LATIN2,
+        Charset::Latin5 => &LATIN5,
+        Charset::Latin7 => &LATIN7,
+        Charset::Macce => &MACCE,
+        Charset::Macroman => &MACROMAN,
+        Charset::Tis620 => &TIS620,
+        _ => return None,
+    })
 }
 
 /// Checks valid text in one step. Invalid text gets U+FFFD as Unicode recommends, one for each
