@@ -7,7 +7,7 @@ use super::key::{Constraint, Key};
 
 /// The place of a column.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum ColumnPlace {
     First,
     After(String),
 }
@@ -20,14 +20,14 @@ pub(crate) type Name = (Option<String>, String);
 pub(crate) enum Action {
     AddColumn {
         column: Box<ColumnDefinition>,
-        place: Option<Place>,
+        place: Option<ColumnPlace>,
         if_not_exists: bool,
     },
     /// CHANGE, and MODIFY, which does not change the name.
     Change {
         from: String,
         column: Box<ColumnDefinition>,
-        place: Option<Place>,
+        place: Option<ColumnPlace>,
         if_exists: bool,
     },
     DropColumn {

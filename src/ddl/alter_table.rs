@@ -4,7 +4,7 @@
 
 mod table_option;
 
-use super::alter_action::{Action, Clauses, Place};
+use super::alter_action::{Action, Clauses, ColumnPlace};
 use super::charset_clause::CharsetClause;
 use super::column::ColumnDefinition;
 use super::create_table::Period;
@@ -168,7 +168,7 @@ fn skip_partitions(cursor: &mut Cursor<'_>) -> Result<()> {
 }
 
 /// Reads a column and its place.
-fn column(cursor: &mut Cursor<'_>) -> Result<(ColumnDefinition, Option<Place>)> {
+fn column(cursor: &mut Cursor<'_>) -> Result<(ColumnDefinition, Option<ColumnPlace>)> {
     let line = cursor.line();
     let name = cursor.name()?;
     let column = ColumnDefinition::parse_named(cursor, name, line, &|cursor| {
@@ -178,9 +178,9 @@ fn column(cursor: &mut Cursor<'_>) -> Result<(ColumnDefinition, Option<Place>)> 
             || is_option(cursor)
     })?;
     let place = if cursor.accept("FIRST")? {
-        Some(Place::First)
+        Some(ColumnPlace::First)
     } else if cursor.accept("AFTER")? {
-        Some(Place::After(cursor.name()?))
+        Some(ColumnPlace::After(cursor.name()?))
     } else {
         None
     };

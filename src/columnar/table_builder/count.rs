@@ -1,7 +1,7 @@
 //! Counts the changes in a rows event without decoding its rows.
 
 use super::CellResult;
-use super::image::{Images, Place, place_cells};
+use super::image::{ImageCell, Images, place_cells};
 use super::partial_update::place_patched_cells;
 use crate::binlog::{RowsEvent, RowsKind};
 use crate::columnar::table_plan::TablePlan;
@@ -35,7 +35,7 @@ impl TablePlan {
         rows: &mut Reader<'_>,
         event: &RowsEvent<'_>,
         Images { before, after, .. }: &Images<'_>,
-        places: &mut Vec<Place>,
+        places: &mut Vec<ImageCell>,
     ) -> CellResult {
         let all = self.cell_sizes.len();
         place_cells(rows, before, &self.cell_sizes, all, |_| false, places)?;

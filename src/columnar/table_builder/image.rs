@@ -56,9 +56,9 @@ impl<'a> Image<'a> {
     }
 }
 
-/// The place of a cell in the rows of its event.
+/// The cell of a column in an image, with its place in the rows of the event.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum ImageCell {
     /// The image does not contain the column.
     Absent,
     Null,
@@ -70,13 +70,15 @@ pub(super) enum Place {
 /// True if a column differs between the images of a row, compared by bytes: a server's collation
 /// may treat `a` and `A` as the same key, but a lake does not. False if only one image contains the
 /// column.
-pub(super) fn differs(event_rows: &[u8], before: &Place, after: &Place) -> bool {
+pub(super) fn differs(event_rows: &[u8], before: &ImageCell, after: &ImageCell) -> bool {
     match (before, after) {
-        (Place::At(before), Place::At(after)) => {
+        (ImageCell::At(before), ImageCell::At(after)) => {
             event_rows.get(before.clone()) != event_rows.get(after.clone())
         }
-        (Place::At(_), Place::Diffs(diffs)) => !diffs.is_empty(),
-        (Place::Absent, _) | (_, Place::Absent) | (Place::Null, Place::Null) => false,
+        (ImageCell::At(_), ImageCell::Diffs(diffs)) => !diffs.is_empty(),
+        (ImageCell::Absent, _) | (_, ImageCell::Absent) | (ImageCell::Null, ImageCell::Null) => {
+            false
+        }
         _ => true,
     }
 }
@@ -103,19 +105,19 @@ pub(super) fn place_cells(
     sizes: &[CellSize],
     end: usize,
     is_wanted: impl Fn(usize) -> bool,
-    places: &mut Vec<Place>,
+    places: &mut Vec<ImageCell>,
 ) -> CellResult {
     places.clear();
     let nulls = null_bits(rows, image)?;
     let mut bit = 0;
     for (index, size) in sizes.iter().enumerate().take(end) {
-        let mut place = Place::Absent;
+        let mut place = ImageCell::Absent;
         if image.present.get(index) {
-            place = Place::Null;
+            place = ImageCell::Null;
             if !nulls.get(bit) {
                 let start = image.event_len - rows.left();
                 size.skip(rows).map_err(|error| (index, error))?;
-                place = Place::At(start..image.event_len - rows.left());
+                place = ImageCell::At(start..image.event_len - rows.left());
             }
             bit += 1;
         }
@@ -169,18 +171,18 @@ mod tests {
     #[test]
     fn what_differs() {
         let row = b"aAa";
-        let at = |start| Place::At(start..start + 1);
+        let at = |start| ImageCell::At(start..start + 1);
         assert!(!differs(row, &at(0), &at(2)));
         assert!(differs(row, &at(0), &at(1)));
-        assert!(differs(row, &at(0), &Place::Null));
-        assert!(differs(row, &Place::Null, &at(0)));
-        assert!(differs(row, &Place::Null, &Place::At(0..0)));
-        assert!(!differs(row, &Place::Null, &Place::Null));
-        assert!(differs(row, &at(0), &Place::Diffs(1..2)));
-        assert!(!differs(row, &at(0), &Place::Diffs(1..1)));
-        for one in [Place::Absent, Place::Null, at(0)] {
-            assert!(!differs(row, &one, &Place::Absent), "{one:?}");
-            assert!(!differs(row, &Place::Absent, &one), "{one:?}");
+        assert!(differs(row, &at(0), &ImageCell::Null));
+        assert!(differs(row, &ImageCell::Null, &at(0)));
+        assert!(differs(row, &ImageCell::Null, &ImageCell::At(0..0)));
+        assert!(!differs(row, &ImageCell::Null, &ImageCell::Null));
+        assert!(differs(row, &at(0), &ImageCell::Diffs(1..2)));
+        assert!(!differs(row, &at(0), &ImageCell::Diffs(1..1)));
+        for one in [ImageCell::Absent, ImageCell::Null, at(0)] {
+            assert!(!differs(row, &one, &ImageCell::Absent), "{one:?}");
+            assert!(!differs(row, &ImageCell::Absent, &one), "{one:?}");
         }
     }
 }

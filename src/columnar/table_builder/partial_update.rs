@@ -5,7 +5,7 @@
 //! its place in the before image, with the diffs of the cell applied. With `json='diff'` it is the
 //! diffs themselves, except if the update becomes a delete and an insert.
 
-use super::image::{Image, Images, Place, differs, null_bits, place_cells};
+use super::image::{Image, ImageCell, Images, differs, null_bits, place_cells};
 use super::row_columns::append_place;
 use super::{CellResult, Held, TableBuilder};
 use crate::binlog::partial_columns;
@@ -22,8 +22,8 @@ use crate::wire::{Bitmap, Reader, Result};
 #[derive(Default)]
 pub(super) struct PartialUpdate {
     /// A place for each column.
-    before: Vec<Place>,
-    after: Vec<Place>,
+    before: Vec<ImageCell>,
+    after: Vec<ImageCell>,
     /// The columns that the after image contains.
     present: Vec<u8>,
     /// A new document as a cell: its length, then its bytes.
@@ -106,7 +106,7 @@ impl TableBuilder {
         for (index, ((before, after), is_key)) in places.enumerate() {
             let Some(column) = builders.next() else { break };
             let appended = match after {
-                Place::Diffs(place) => {
+                ImageCell::Diffs(place) => {
                     let diffs = event_rows.get(place.clone()).unwrap_or_default();
                     let patch = Patch {
                         event_rows,
@@ -133,7 +133,7 @@ impl TableBuilder {
                         Err(error) => Err(error),
                     }
                 }
-                Place::Absent if *is_key && !self.rule.old_value => {
+                ImageCell::Absent if *is_key && !self.rule.old_value => {
                     append_place(column, event_rows, before)
                 }
                 after => append_place(column, event_rows, after),
@@ -149,7 +149,7 @@ pub(super) fn place_patched_cells(
     rows: &mut Reader<'_>,
     image: &Image<'_>,
     plan: &TablePlan,
-    places: &mut Vec<Place>,
+    places: &mut Vec<ImageCell>,
 ) -> CellResult {
     places.clear();
     let is_json = |column: &Column| matches!(column.column_type, ColumnType::Json { .. });
@@ -163,13 +163,13 @@ pub(super) fn place_patched_cells(
         let is_partial = is_json && partial_columns.get(json_bit);
         json_bit += usize::from(is_json);
         if !image.present.get(index) {
-            places.push(Place::Absent);
+            places.push(ImageCell::Absent);
             continue;
         }
         let is_null = nulls.get(bit);
         bit += 1;
         if is_null {
-            places.push(Place::Null);
+            places.push(ImageCell::Null);
             continue;
         }
         let in_column = |error| (index, error);
@@ -177,11 +177,11 @@ pub(super) fn place_patched_cells(
             let len = rows.u32("length of JSON diffs").map_err(in_column)?;
             let start = image.event_len - rows.left();
             rows.take(len as usize, "JSON diffs").map_err(in_column)?;
-            places.push(Place::Diffs(start..image.event_len - rows.left()));
+            places.push(ImageCell::Diffs(start..image.event_len - rows.left()));
         } else {
             let start = image.event_len - rows.left();
             size.skip(rows).map_err(in_column)?;
-            places.push(Place::At(start..image.event_len - rows.left()));
+            places.push(ImageCell::At(start..image.event_len - rows.left()));
         }
     }
     Ok(())
@@ -191,7 +191,7 @@ pub(super) fn place_patched_cells(
 struct Patch<'a> {
     event_rows: &'a [u8],
     /// The place of the document that it changes.
-    before: &'a Place,
+    before: &'a ImageCell,
     diffs: &'a [u8],
     length_bytes: usize,
     is_selected: bool,
@@ -217,23 +217,23 @@ impl Patch<'_> {
         match before {
             _ if as_diffs => column.append_diffs(diffs)?,
             // The document is unchanged, and its value is not known.
-            Place::Absent | Place::Diffs(_) if diffs.is_empty() => {
+            ImageCell::Absent | ImageCell::Diffs(_) if diffs.is_empty() => {
                 column.append_null();
                 return Ok(Patched::Unknown);
             }
             _ if !is_selected => {}
             _ if *is_nulled => column.append_null(),
-            Place::At(place) if !diffs.is_empty() => {
+            ImageCell::At(place) if !diffs.is_empty() => {
                 let before = event_rows.get(place.clone()).unwrap_or_default();
                 patch_cell(before, diffs, *length_bytes, cell)?;
                 column.append(&mut Reader::new(cell))?;
                 return Ok(Patched::Document(cell.len()));
             }
-            Place::Null if !diffs.is_empty() => {
+            ImageCell::Null if !diffs.is_empty() => {
                 let why = "it changes a document that is NULL";
                 return Err(DecodeError::DoesNotApply { what: "JSON diff", why });
             }
-            Place::At(_) | Place::Null => append_place(column, event_rows, before)?,
+            ImageCell::At(_) | ImageCell::Null => append_place(column, event_rows, before)?,
             _ => return Err(DecodeError::PartialWithoutBefore),
         }
         Ok(Patched::Document(0))

@@ -1,7 +1,7 @@
 //! Rows whose cells are found, but not decoded.
 
 use super::CellResult;
-use super::image::{Image, Place, no_nulls, null_bits};
+use super::image::{Image, ImageCell, no_nulls, null_bits};
 use crate::columnar::builder::{CellPlace, Cells};
 use crate::columnar::table_plan::TablePlan;
 use crate::wire::{Bitmap, Reader};
@@ -147,7 +147,7 @@ impl PlacedRows {
         &mut self,
         rows: &mut Reader<'_>,
         image: &Image<'_>,
-        mut key: impl Iterator<Item = &'p Place>,
+        mut key: impl Iterator<Item = &'p ImageCell>,
         plan: &TablePlan,
     ) -> CellResult {
         let nulls = null_bits(rows, image)?;
@@ -165,7 +165,7 @@ impl PlacedRows {
     /// Adds a row that contains only the key: `key` has one place for each column of the key.
     pub(super) fn add_key<'p>(
         &mut self,
-        mut key: impl Iterator<Item = &'p Place>,
+        mut key: impl Iterator<Item = &'p ImageCell>,
         plan: &TablePlan,
     ) {
         self.place_columns(plan);
@@ -252,10 +252,10 @@ impl PlacedRows {
     }
 }
 
-impl From<&Place> for CellPlace {
-    fn from(place: &Place) -> Self {
+impl From<&ImageCell> for CellPlace {
+    fn from(place: &ImageCell) -> Self {
         match place {
-            Place::At(cell) => Self::at(cell.start),
+            ImageCell::At(cell) => Self::at(cell.start),
             _ => Self::NULL,
         }
     }

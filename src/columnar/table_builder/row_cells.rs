@@ -1,7 +1,7 @@
 //! Checks whether an update changes certain columns of a table: compares the row images without
 //! decoding them.
 
-use super::image::{Image, Place, differs, place_cells};
+use super::image::{Image, ImageCell, differs, place_cells};
 use crate::binlog::RowsEvent;
 use crate::columnar::builder::CellSize;
 use crate::schema::Column;
@@ -38,10 +38,10 @@ impl RowCells {
         while !rows.is_empty() {
             place_cells(&mut rows, &before, &self.0, width, is_wanted, &mut old).ok()?;
             place_cells(&mut rows, &after, &self.0, width, is_wanted, &mut new).ok()?;
-            let is_changed = |(old, new): (&Place, &Place)| match (old, new) {
+            let is_changed = |(old, new): (&ImageCell, &ImageCell)| match (old, new) {
                 // binlog_row_image=MINIMAL: the new row contains only the columns that the
                 // statement sets.
-                (Place::Absent, new) => *new != Place::Absent,
+                (ImageCell::Absent, new) => *new != ImageCell::Absent,
                 (old, new) => differs(event.rows, old, new),
             };
             if old.iter().zip(&new).any(is_changed) {

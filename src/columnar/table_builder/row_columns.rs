@@ -2,7 +2,7 @@
 //! NULL.
 
 use super::CellResult;
-use super::image::{Image, Place, no_nulls, null_bits};
+use super::image::{Image, ImageCell, no_nulls, null_bits};
 use super::placed_rows::PlacedRows;
 use crate::columnar::builder::ColumnBuilder;
 use crate::columnar::table_plan::TablePlan;
@@ -121,10 +121,10 @@ impl RowColumns {
 pub(super) fn append_place(
     column: &mut dyn ColumnBuilder,
     event_rows: &[u8],
-    place: &Place,
+    place: &ImageCell,
 ) -> Result<(), DecodeError> {
     match place {
-        Place::At(place) => {
+        ImageCell::At(place) => {
             column.append(&mut Reader::new(event_rows.get(place.clone()).unwrap_or_default()))
         }
         _ => {

@@ -1,6 +1,6 @@
 //! Rows of an Update_rows event: the result of an update depends on whether it changes the row key.
 
-use super::image::{Image, Images, Place, differs, is_same, place_cells};
+use super::image::{Image, ImageCell, Images, differs, is_same, place_cells};
 use super::{CellResult, Held, TableBuilder};
 use crate::change::{NewRow, OldRow, UpdatedRows};
 use crate::columnar::envelope_builder::ChangeType;
@@ -10,8 +10,8 @@ use crate::wire::Reader;
 /// next row.
 #[derive(Default)]
 pub(super) struct KeyPlaces {
-    before: Vec<Place>,
-    after: Vec<Place>,
+    before: Vec<ImageCell>,
+    after: Vec<ImageCell>,
 }
 
 impl KeyPlaces {

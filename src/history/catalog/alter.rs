@@ -7,7 +7,7 @@ use self::columns::{Kept, Placed};
 use super::definition::TableDefinition;
 use super::settings::{Result, Settings};
 use crate::charset::Collation;
-use crate::ddl::alter_action::{Action, Name, Place};
+use crate::ddl::alter_action::{Action, ColumnPlace, Name};
 use crate::ddl::charset_clause::CharsetClause;
 use crate::ddl::column::ColumnDefinition;
 use crate::ddl::create_table::CreateTable;
@@ -67,7 +67,7 @@ struct Alter<'a> {
     /// By the columns' names before, in lower case.
     changes: HashMap<String, Change>,
     /// The new and the moved columns, in the order of the statement. They are placed after the changes of the others.
-    placed: Vec<(Placed, Option<Place>)>,
+    placed: Vec<(Placed, Option<ColumnPlace>)>,
     /// Names of the columns that are added, in lower case.
     added: HashSet<String>,
     new_keys: Vec<Key>,

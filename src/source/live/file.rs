@@ -28,13 +28,13 @@ impl Shared {
 /// The current file.
 pub(super) struct LiveFile {
     shared: Arc<Mutex<Shared>>,
-    place: Place,
-    /// True if the stream's last event is the event at `place.end`, and was not returned.
+    state: FileState,
+    /// True if the stream's last event is the event at `state.end`, and was not returned.
     is_waiting: bool,
 }
 
-/// The place in the file.
-struct Place {
+/// The name of the file, and how far it was received.
+struct FileState {
     name: String,
     /// The time in the format description, once it was received: the time when the file was created.
     created: Option<u32>,
@@ -59,60 +59,61 @@ enum Taken {
 impl LiveFile {
     /// A file whose next event is its format description, and then the event at `offset`.
     pub(super) fn new(shared: Arc<Mutex<Shared>>, name: String, offset: u64) -> Self {
-        let place = Place { name, created: None, end: offset, has_heartbeat: false, ended: None };
-        Self { shared, place, is_waiting: false }
+        let state =
+            FileState { name, created: None, end: offset, has_heartbeat: false, ended: None };
+        Self { shared, state, is_waiting: false }
     }
 }
 
 impl LiveEvents for LiveFile {
     fn next(&mut self, offset: u64, bytes: &mut Vec<u8>, may_wait: bool) -> Result<NextEvent> {
-        let Self { shared, place, is_waiting } = self;
+        let Self { shared, state, is_waiting } = self;
         let mut shared = lock(shared);
         let Shared { stream, next } = &mut *shared;
         loop {
-            if place.created.is_some() {
-                if offset < place.end {
-                    return Ok(NextEvent::Gap(place.end));
+            if state.created.is_some() {
+                if offset < state.end {
+                    return Ok(NextEvent::Gap(state.end));
                 }
-                if std::mem::take(&mut place.has_heartbeat) && stream.options.heartbeats {
+                if std::mem::take(&mut state.has_heartbeat) && stream.options.heartbeats {
                     return Ok(NextEvent::Heartbeat);
                 }
             }
             if std::mem::take(is_waiting) {
                 let header = EventHeader::decode(stream.event())?;
-                return Ok(place.append(header, stream.event(), bytes));
+                return Ok(state.append(header, stream.event(), bytes));
             }
-            if let Some(ended) = place.ended {
+            if let Some(ended) = state.ended {
                 return Ok(ended);
             }
             let received = match may_wait {
-                true => Some(stream.next_event(&place.name, place.end)?),
-                false => stream.next_ready(&place.name, place.end),
+                true => Some(stream.next_event(&state.name, state.end)?),
+                false => stream.next_ready(&state.name, state.end),
             };
             let header = match received {
                 Some(Received::Event(header)) => header,
                 Some(Received::End) => {
-                    place.ended = Some(NextEvent::End);
+                    state.ended = Some(NextEvent::End);
                     continue;
                 }
                 Some(Received::Left) => {
-                    place.ended = Some(NextEvent::Left);
+                    state.ended = Some(NextEvent::Left);
                     continue;
                 }
                 None => return Ok(NextEvent::Pending),
             };
             let event = stream.event();
-            match place.take(&header, event, stream.is_mariadb(), next)? {
+            match state.take(&header, event, stream.is_mariadb(), next)? {
                 Taken::Other => {}
-                Taken::Format => return place.begin(header, event, bytes),
-                Taken::Own if offset < place.end => *is_waiting = true,
-                Taken::Own => return Ok(place.append(header, event, bytes)),
+                Taken::Format => return state.begin(header, event, bytes),
+                Taken::Own if offset < state.end => *is_waiting = true,
+                Taken::Own => return Ok(state.append(header, event, bytes)),
             }
         }
     }
 }
 
-impl Place {
+impl FileState {
     /// Takes an event. The offset of an event of the file is then `end`.
     fn take(
         &mut self,

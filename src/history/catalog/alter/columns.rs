@@ -1,7 +1,7 @@
 //! The columns of a table after an ALTER TABLE, in their order.
 
 use super::Alter;
-use crate::ddl::alter_action::Place;
+use crate::ddl::alter_action::ColumnPlace;
 use crate::ddl::column::ColumnDefinition;
 use crate::ddl::key::is_same_name;
 use crate::history::catalog::settings::Result;
@@ -55,8 +55,8 @@ impl Alter<'_> {
             };
             match place {
                 None => kept.push(column),
-                Some(Place::First) => kept.insert(0, column),
-                Some(Place::After(name)) => {
+                Some(ColumnPlace::First) => kept.insert(0, column),
+                Some(ColumnPlace::After(name)) => {
                     let at = kept.iter().position(|kept| is_same_name(&kept.column.name, &name));
                     let at = at.ok_or_else(|| format!("the table has no column `{name}`"))?;
                     kept.insert(at + 1, column);

@@ -187,7 +187,7 @@ impl Header {
             }
             Shape::Array => ARRAY | offsets << 2 | is_large << 4,
         };
-        let mut place = Place(place);
+        let mut place = Slot(place);
         place.put(u32::from(kind), 1);
         place.put(self.count as u32, if self.is_large() { 4 } else { 1 });
         if let Shape::Object { id_bytes } = self.shape {
@@ -203,9 +203,9 @@ impl Header {
 }
 
 /// Bytes that are filled from the front.
-struct Place<'o>(&'o mut [u8]);
+struct Slot<'o>(&'o mut [u8]);
 
-impl Place<'_> {
+impl Slot<'_> {
     #[inline]
     fn put(&mut self, number: u32, bytes: usize) {
         if let Some((head, tail)) = std::mem::take(&mut self.0).split_at_mut_checked(bytes) {
