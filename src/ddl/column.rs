@@ -125,10 +125,14 @@ impl ColumnDefinition {
             _ => cursor.error("an attribute that is not known"),
         };
         let Token::Word(word) = *cursor.peek() else { return Err(unknown) };
-        if self.charset.attribute(cursor)? {
+        let word = word.to_ascii_uppercase();
+        if self.charset.attribute(cursor)?
+            || self.constraint(cursor, &word, constraint)?
+            || self.storage(cursor, &word)?
+        {
             return Ok(());
         }
-        match word.to_ascii_uppercase().as_str() {
+        match word.as_str() {
             "UNSIGNED" | "ZEROFILL" => {
                 self.zerofill |= cursor.accept("ZEROFILL")?;
                 cursor.accept("UNSIGNED")?;
@@ -160,22 +164,6 @@ impl ColumnDefinition {
                 cursor.bump()?;
                 (self.auto_increment, self.not_null) = (true, true);
             }
-            "SERIAL" => {
-                cursor.bump()?;
-                cursor.expect("DEFAULT")?;
-                cursor.expect("VALUE")?;
-                (self.not_null, self.unique, self.auto_increment) = (true, true, true);
-            }
-            "PRIMARY" | "KEY" => {
-                cursor.accept("PRIMARY")?;
-                cursor.accept("KEY")?;
-                self.primary = true;
-            }
-            "UNIQUE" => {
-                cursor.bump()?;
-                cursor.accept("KEY")?;
-                self.unique = true;
-            }
             "DEFAULT" => {
                 cursor.bump()?;
                 self.default = Some(cursor.text_of(skip_default)?);
@@ -193,28 +181,10 @@ impl ColumnDefinition {
                 cursor.accept_sign('=')?;
                 self.comment = Some(cursor.text()?).filter(|text| !text.is_empty()).map(Into::into);
             }
-            "COLUMN_FORMAT" => {
-                cursor.bump()?;
-                cursor.name()?;
-                if cursor.accept_all(&["WITH", "COMPRESSION_DICTIONARY"])? {
-                    cursor.name()?;
-                }
-            }
-            "STORAGE" => {
-                cursor.bump()?;
-                cursor.name()?;
-            }
             "SRID" | "REF_SYSTEM_ID" => {
                 cursor.bump()?;
                 cursor.accept_sign('=')?;
                 self.srid = Some(cursor.number()?);
-            }
-            "COMPRESSED" => {
-                cursor.bump()?;
-                if cursor.accept_sign('=')? {
-                    cursor.name_or_text()?;
-                }
-                self.compressed = true;
             }
             "GENERATED" => {
                 cursor.bump()?;
@@ -222,10 +192,53 @@ impl ColumnDefinition {
                 self.generated(cursor)?;
             }
             "AS" => self.generated(cursor)?,
+            "WITH" if cursor.accept_all(&["WITH", "SYSTEM", "VERSIONING"])? => {
+                self.versioned = true;
+            }
+            "WITHOUT" if cursor.accept_all(&["WITHOUT", "SYSTEM", "VERSIONING"])? => {
+                self.unversioned = true;
+            }
+            _ => {
+                // An attribute of an engine: `ENCRYPTED=YES`. None of them changes the structure.
+                cursor.bump()?;
+                let needs_no_sign = word.ends_with("ENGINE_ATTRIBUTE");
+                if !cursor.accept_sign('=')? && !needs_no_sign {
+                    return Err(unknown);
+                }
+                cursor.skip_value()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads an attribute that creates a key or another constraint. Returns false for another attribute.
+    fn constraint(
+        &mut self,
+        cursor: &mut Cursor<'_>,
+        word: &str,
+        name: &mut Option<String>,
+    ) -> Result<bool> {
+        match word {
+            "SERIAL" => {
+                cursor.bump()?;
+                cursor.expect("DEFAULT")?;
+                cursor.expect("VALUE")?;
+                (self.not_null, self.unique, self.auto_increment) = (true, true, true);
+            }
+            "PRIMARY" | "KEY" => {
+                cursor.accept("PRIMARY")?;
+                cursor.accept("KEY")?;
+                self.primary = true;
+            }
+            "UNIQUE" => {
+                cursor.bump()?;
+                cursor.accept("KEY")?;
+                self.unique = true;
+            }
             "CONSTRAINT" => {
                 cursor.bump()?;
                 if !cursor.is("CHECK") && !cursor.is("REFERENCES") {
-                    *constraint = Some(cursor.name()?);
+                    *name = Some(cursor.name()?);
                 }
                 if !["CHECK", "REFERENCES", "PRIMARY", "UNIQUE", "NOT", "NULL"]
                     .iter()
@@ -239,29 +252,41 @@ impl ColumnDefinition {
                     cursor.bump()?;
                     cursor.skip_parens()
                 })?;
-                self.check = Some(Constraint::new(constraint.take(), text));
+                self.check = Some(Constraint::new(name.take(), text));
             }
             "REFERENCES" => {
                 let text = cursor.text_of(skip_references)?;
-                self.references = Some(Constraint::new(constraint.take(), text));
+                self.references = Some(Constraint::new(name.take(), text));
             }
-            "WITH" if cursor.accept_all(&["WITH", "SYSTEM", "VERSIONING"])? => {
-                self.versioned = true;
-            }
-            "WITHOUT" if cursor.accept_all(&["WITHOUT", "SYSTEM", "VERSIONING"])? => {
-                self.unversioned = true;
-            }
-            _ => {
-                // An attribute of an engine: `ENCRYPTED=YES`. None of them changes the structure.
-                cursor.bump()?;
-                let needs_no_sign = word.to_ascii_uppercase().ends_with("ENGINE_ATTRIBUTE");
-                if !cursor.accept_sign('=')? && !needs_no_sign {
-                    return Err(unknown);
-                }
-                cursor.skip_value()?;
-            }
+            _ => return Ok(false),
         }
-        Ok(())
+        Ok(true)
+    }
+
+    /// Reads an attribute about the storage of values. Returns false for another attribute.
+    fn storage(&mut self, cursor: &mut Cursor<'_>, word: &str) -> Result<bool> {
+        match word {
+            "COLUMN_FORMAT" => {
+                cursor.bump()?;
+                cursor.name()?;
+                if cursor.accept_all(&["WITH", "COMPRESSION_DICTIONARY"])? {
+                    cursor.name()?;
+                }
+            }
+            "STORAGE" => {
+                cursor.bump()?;
+                cursor.name()?;
+            }
+            "COMPRESSED" => {
+                cursor.bump()?;
+                if cursor.accept_sign('=')? {
+                    cursor.name_or_text()?;
+                }
+                self.compressed = true;
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
     }
 
     /// The keys that its attributes create.

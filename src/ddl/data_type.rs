@@ -66,132 +66,145 @@ pub(crate) struct ParsedType {
 
 /// Reads a data type, without the attributes after it.
 pub(crate) fn data_type(cursor: &mut Cursor<'_>) -> Result<ParsedType> {
-    use ColumnType as T;
-    use DataType::{Plain, Text};
     let unknown = cursor.error("a data type that is not known");
     let word = cursor.name()?.to_ascii_uppercase();
-    let mut charset = CharsetClause::default();
-    let binary = || CharsetClause { charset: Some(Charset::Binary), ..CharsetClause::default() };
-    let national = || CharsetClause { charset: Some(Charset::Utf8mb3), ..CharsetClause::default() };
-    let mut is_serial = false;
-    let mut rounds_to = None;
+    if let Some((data_type, digits)) = number(cursor, &word)? {
+        let is_serial = word == "SERIAL";
+        return Ok(ParsedType { data_type, charset: CharsetClause::default(), digits, is_serial });
+    }
+    let (data_type, charset) = match text(cursor, &word)? {
+        Some((data_type, charset)) => (data_type, charset),
+        None => (other(cursor, &word)?.ok_or(unknown)?, None),
+    };
+    let charset = CharsetClause { charset, ..CharsetClause::default() };
+    Ok(ParsedType { data_type, charset, digits: None, is_serial: false })
+}
+
+/// Reads a type of numbers, after its name; `None` if the name is not one of these. M and D are returned if values are rounded
+/// to D digits.
+fn number(cursor: &mut Cursor<'_>, word: &str) -> Result<Option<(DataType, Option<(u64, u64)>)>> {
+    use ColumnType as T;
+    use DataType::Plain;
     let integer = |cursor: &mut Cursor<'_>, column_type| {
         Ok(match cursor.number_in_parens()? {
             Some(width) if column_type != T::Year => DataType::Integer { column_type, width },
             _ => Plain(column_type),
         })
     };
-    let data_type = match word.as_str() {
+    let exact = match word {
         "TINYINT" | "INT1" => integer(cursor, T::Tiny)?,
         "BOOL" | "BOOLEAN" => DataType::Integer { column_type: T::Tiny, width: 1 },
         "SMALLINT" | "INT2" => integer(cursor, T::Short)?,
         "MEDIUMINT" | "INT3" | "MIDDLEINT" => integer(cursor, T::Int24)?,
         "INT" | "INTEGER" | "INT4" => integer(cursor, T::Long)?,
         "BIGINT" | "INT8" => integer(cursor, T::LongLong)?,
-        "SERIAL" => {
-            is_serial = true;
-            Plain(T::LongLong)
-        }
-        "FLOAT" | "FLOAT4" => match digits(cursor)? {
-            Some((25.., None)) => Plain(T::Double),
-            size => {
-                rounds_to = with_scale(size);
-                Plain(T::Float)
-            }
-        },
-        "REAL" => {
-            rounds_to = with_scale(digits(cursor)?);
-            DataType::Real
-        }
-        "DOUBLE" | "FLOAT8" => {
-            cursor.accept("PRECISION")?;
-            rounds_to = with_scale(digits(cursor)?);
-            Plain(T::Double)
-        }
+        "SERIAL" => Plain(T::LongLong),
         "DECIMAL" | "NUMERIC" | "DEC" | "FIXED" => decimal(cursor)?,
+        // In MariaDB under `sql_mode=ORACLE`.
+        "NUMBER" if !cursor.is_sign('(') => Plain(T::Double),
+        "NUMBER" => decimal(cursor)?,
         "BIT" => match cursor.number_in_parens()?.unwrap_or(1) {
             0 => Plain(T::Bit { bits: 1 }),
             bits @ 1..=64 => Plain(T::Bit { bits: bits as u8 }),
             _ => return Err(cursor.error("a BIT of more than 64 bits")),
         },
         "YEAR" => integer(cursor, T::Year)?,
-        "DATE" => Plain(T::Date),
-        "TIME" => Plain(T::Time2 { fsp: fraction(cursor)? }),
-        "DATETIME" => Plain(T::DateTime2 { fsp: fraction(cursor)? }),
-        "TIMESTAMP" => Plain(T::Timestamp2 { fsp: fraction(cursor)? }),
+        "FLOAT" | "FLOAT4" => {
+            return Ok(Some(match digits(cursor)? {
+                Some((25.., None)) => (Plain(T::Double), None),
+                size => (Plain(T::Float), with_scale(size)),
+            }));
+        }
+        "REAL" => return Ok(Some((DataType::Real, with_scale(digits(cursor)?)))),
+        "DOUBLE" | "FLOAT8" => {
+            cursor.accept("PRECISION")?;
+            return Ok(Some((Plain(T::Double), with_scale(digits(cursor)?))));
+        }
+        _ => return Ok(None),
+    };
+    Ok(Some((exact, None)))
+}
+
+/// Reads a type of text or bytes, after its name; `None` if the name is not one of these. Some names imply a character set.
+fn text(cursor: &mut Cursor<'_>, word: &str) -> Result<Option<(DataType, Option<Charset>)>> {
+    use DataType::Text;
+    let text = match word {
         "CHAR" | "CHARACTER" => {
             let varying = cursor.accept("VARYING")?;
             character(cursor, varying)?
         }
         "VARCHAR" | "VARCHARACTER" | "VARCHAR2" => character(cursor, true)?,
-        // In MariaDB under `sql_mode=ORACLE`.
-        "RAW" => {
-            charset = binary();
-            character(cursor, true)?
+        "CLOB" | "LONGTEXT" => Text { length_bytes: 4, length: 0 },
+        "TINYTEXT" => Text { length_bytes: 1, length: 0 },
+        "TEXT" => sized_text(cursor)?,
+        "MEDIUMTEXT" => Text { length_bytes: 3, length: 0 },
+        "LONG" => {
+            let is_text = match cursor.accept_any(&["CHAR", "CHARACTER"])? {
+                true => cursor.expect("VARYING").map(|()| true)?,
+                false => cursor.accept_any(&["VARCHAR", "VARCHARACTER"])?,
+            };
+            let is_binary = !is_text && cursor.accept("VARBINARY")?;
+            let charset = is_binary.then_some(Charset::Binary);
+            return Ok(Some((Text { length_bytes: 3, length: 0 }, charset)));
         }
-        "CLOB" => Text { length_bytes: 4, length: 0 },
-        "NUMBER" if !cursor.is_sign('(') => Plain(T::Double),
-        "NUMBER" => decimal(cursor)?,
         "NCHAR" | "NVARCHAR" | "NATIONAL" => {
-            charset = national();
-            let varying = match word.as_str() {
+            let varying = match word {
                 "NVARCHAR" => true,
                 "NCHAR" => cursor.accept_any(&["VARYING", "VARCHAR", "VARCHARACTER"])?,
                 _ if cursor.accept_any(&["CHAR", "CHARACTER"])? => cursor.accept("VARYING")?,
                 _ if cursor.accept_any(&["VARCHAR", "VARCHARACTER"])? => true,
                 _ => return Err(cursor.error("CHAR is missing after NATIONAL")),
             };
-            character(cursor, varying)?
+            return Ok(Some((character(cursor, varying)?, Some(Charset::Utf8mb3))));
         }
-        "BINARY" | "VARBINARY" => {
-            charset = binary();
-            character(cursor, word == "VARBINARY")?
-        }
-        "LONG" => {
-            let is_text = match cursor.accept_any(&["CHAR", "CHARACTER"])? {
-                true => cursor.expect("VARYING").map(|()| true)?,
-                false => cursor.accept_any(&["VARCHAR", "VARCHARACTER"])?,
-            };
-            if !is_text && cursor.accept("VARBINARY")? {
-                charset = binary();
-            }
-            Text { length_bytes: 3, length: 0 }
-        }
-        "TINYTEXT" => Text { length_bytes: 1, length: 0 },
-        "TEXT" => sized_text(cursor)?,
-        "MEDIUMTEXT" => Text { length_bytes: 3, length: 0 },
-        "LONGTEXT" => Text { length_bytes: 4, length: 0 },
-        "TINYBLOB" | "BLOB" | "MEDIUMBLOB" | "LONGBLOB" => {
-            charset = binary();
-            match word.as_str() {
-                "TINYBLOB" => Text { length_bytes: 1, length: 0 },
-                "BLOB" => sized_text(cursor)?,
-                "MEDIUMBLOB" => Text { length_bytes: 3, length: 0 },
-                _ => Text { length_bytes: 4, length: 0 },
-            }
-        }
+        _ => return Ok(bytes(cursor, word)?.map(|bytes| (bytes, Some(Charset::Binary)))),
+    };
+    Ok(Some((text, None)))
+}
+
+/// Reads a type of bytes, after its name; `None` if the name is not one of these.
+fn bytes(cursor: &mut Cursor<'_>, word: &str) -> Result<Option<DataType>> {
+    use DataType::Text;
+    Ok(Some(match word {
+        "BINARY" => character(cursor, false)?,
+        // RAW: in MariaDB under `sql_mode=ORACLE`.
+        "VARBINARY" | "RAW" => character(cursor, true)?,
+        "TINYBLOB" => Text { length_bytes: 1, length: 0 },
+        "BLOB" => sized_text(cursor)?,
+        "MEDIUMBLOB" => Text { length_bytes: 3, length: 0 },
+        "LONGBLOB" => Text { length_bytes: 4, length: 0 },
+        _ => return Ok(None),
+    }))
+}
+
+/// Reads any other type, after its name; `None` if the name is not known.
+fn other(cursor: &mut Cursor<'_>, word: &str) -> Result<Option<DataType>> {
+    use ColumnType as T;
+    use DataType::{Geometry, Plain};
+    Ok(Some(match word {
+        "DATE" => Plain(T::Date),
+        "TIME" => Plain(T::Time2 { fsp: fraction(cursor)? }),
+        "DATETIME" => Plain(T::DateTime2 { fsp: fraction(cursor)? }),
+        "TIMESTAMP" => Plain(T::Timestamp2 { fsp: fraction(cursor)? }),
         "ENUM" => DataType::Enum(members(cursor)?),
         "SET" => DataType::Set(members(cursor)?),
         "JSON" => DataType::Json,
-        "GEOMETRY" => DataType::Geometry(GeometryType::Geometry),
-        "POINT" => DataType::Geometry(GeometryType::Point),
-        "LINESTRING" => DataType::Geometry(GeometryType::LineString),
-        "POLYGON" => DataType::Geometry(GeometryType::Polygon),
-        "MULTIPOINT" => DataType::Geometry(GeometryType::MultiPoint),
-        "MULTILINESTRING" => DataType::Geometry(GeometryType::MultiLineString),
-        "MULTIPOLYGON" => DataType::Geometry(GeometryType::MultiPolygon),
-        "GEOMETRYCOLLECTION" | "GEOMCOLLECTION" => {
-            DataType::Geometry(GeometryType::GeometryCollection)
-        }
+        "GEOMETRY" => Geometry(GeometryType::Geometry),
+        "POINT" => Geometry(GeometryType::Point),
+        "LINESTRING" => Geometry(GeometryType::LineString),
+        "POLYGON" => Geometry(GeometryType::Polygon),
+        "MULTIPOINT" => Geometry(GeometryType::MultiPoint),
+        "MULTILINESTRING" => Geometry(GeometryType::MultiLineString),
+        "MULTIPOLYGON" => Geometry(GeometryType::MultiPolygon),
+        "GEOMETRYCOLLECTION" | "GEOMCOLLECTION" => Geometry(GeometryType::GeometryCollection),
         "VECTOR" => {
             DataType::Vector { dimension: cursor.number_in_parens()?.unwrap_or(DEFAULT_DIMENSION) }
         }
         "UUID" => DataType::Uuid,
         "INET4" => DataType::Inet4,
         "INET6" => DataType::Inet6,
-        _ => return Err(unknown),
-    };
-    Ok(ParsedType { data_type, charset, digits: rounds_to, is_serial })
+        _ => return Ok(None),
+    }))
 }
 
 /// M and D, if the statement contains both.

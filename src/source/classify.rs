@@ -81,51 +81,8 @@ pub(crate) fn classify(
         E::STOP => return Ok(Classified::Stop),
         E::PREVIOUS_GTIDS => return Ok(Classified::PreviousGtids),
         E::MARIADB_GTID_LIST => return Ok(Classified::MariadbGtidList),
-        E::GTID | E::ANONYMOUS_GTID | E::GTID_TAGGED => {
-            let event = match header.event_type {
-                E::GTID => GtidEvent::decode(body)?,
-                E::GTID_TAGGED => GtidEvent::decode_tagged(body)?,
-                _ => GtidEvent::decode_anonymous(body)?,
-            };
-            TransactionEvent::Gtid {
-                gtid: event.gtid().map(LoggedGtid::Mysql),
-                begins: false,
-                commit_timestamp: event.immediate_commit_us.and_then(|us| i64::try_from(us).ok()),
-                original_commit_timestamp: event
-                    .original_commit_us
-                    .and_then(|us| i64::try_from(us).ok()),
-                thread_id: None,
-                without_effect: false,
-            }
-        }
-        E::MARIADB_GTID => {
-            let event = MariadbGtidEvent::decode(body)?;
-            TransactionEvent::Gtid {
-                gtid: Some(LoggedGtid::Mariadb(event.gtid(header.server_id))),
-                begins: !event.is_standalone(),
-                commit_timestamp: None,
-                original_commit_timestamp: None,
-                thread_id: event.thread_id,
-                without_effect: event.start_alter || event.rollback_alter,
-            }
-        }
-        E::QUERY | E::MARIADB_QUERY_COMPRESSED => {
-            let mut inflater = Inflater::default();
-            let query = Query::decode(body)?.inflate(header.event_type, &mut inflater)?;
-            let kind = query.kind();
-            if !matches!(kind, QueryKind::Other | QueryKind::CreateTableStartTransaction) {
-                return Ok(Classified::Group(TransactionEvent::Query(kind, query.thread_id)));
-            }
-            let statement = LoggedStatement::read(&query, format);
-            let event = if changes_no_rows(&statement, &query, format) {
-                TransactionEvent::Query(kind, query.thread_id)
-            } else if skips.statements {
-                TransactionEvent::Skipped(query.thread_id)
-            } else {
-                return Err(logged_as_text("a statement that may change rows"));
-            };
-            return Ok(Classified::Statement(event, Box::new(statement)));
-        }
+        E::GTID | E::ANONYMOUS_GTID | E::GTID_TAGGED | E::MARIADB_GTID => gtid(header, body)?,
+        E::QUERY | E::MARIADB_QUERY_COMPRESSED => return query(header, body, format, skips),
         E::XID => TransactionEvent::Xid(XidEvent::decode(body)?.xid),
         E::XA_PREPARE => {
             let event = XaPrepare::decode(body)?;
@@ -180,6 +137,58 @@ pub(crate) fn classify(
             )));
         }
     }))
+}
+
+/// The beginning of a transaction: an event with its GTID, or without one.
+fn gtid(header: &EventHeader, body: &[u8]) -> Result<TransactionEvent> {
+    if header.event_type == EventType::MARIADB_GTID {
+        let event = MariadbGtidEvent::decode(body)?;
+        return Ok(TransactionEvent::Gtid {
+            gtid: Some(LoggedGtid::Mariadb(event.gtid(header.server_id))),
+            begins: !event.is_standalone(),
+            commit_timestamp: None,
+            original_commit_timestamp: None,
+            thread_id: event.thread_id,
+            without_effect: event.start_alter || event.rollback_alter,
+        });
+    }
+    let event = match header.event_type {
+        EventType::GTID => GtidEvent::decode(body)?,
+        EventType::GTID_TAGGED => GtidEvent::decode_tagged(body)?,
+        _ => GtidEvent::decode_anonymous(body)?,
+    };
+    Ok(TransactionEvent::Gtid {
+        gtid: event.gtid().map(LoggedGtid::Mysql),
+        begins: false,
+        commit_timestamp: event.immediate_commit_us.and_then(|us| i64::try_from(us).ok()),
+        original_commit_timestamp: event.original_commit_us.and_then(|us| i64::try_from(us).ok()),
+        thread_id: None,
+        without_effect: false,
+    })
+}
+
+/// A statement, which controls transactions, or changes no rows, or may be skipped.
+fn query(
+    header: &EventHeader,
+    body: &[u8],
+    format: &FormatDescription,
+    skips: &Skips,
+) -> Result<Classified> {
+    let mut inflater = Inflater::default();
+    let query = Query::decode(body)?.inflate(header.event_type, &mut inflater)?;
+    let kind = query.kind();
+    if !matches!(kind, QueryKind::Other | QueryKind::CreateTableStartTransaction) {
+        return Ok(Classified::Group(TransactionEvent::Query(kind, query.thread_id)));
+    }
+    let statement = LoggedStatement::read(&query, format);
+    let event = if changes_no_rows(&statement, &query, format) {
+        TransactionEvent::Query(kind, query.thread_id)
+    } else if skips.statements {
+        TransactionEvent::Skipped(query.thread_id)
+    } else {
+        return Err(logged_as_text("a statement that may change rows"));
+    };
+    Ok(Classified::Statement(event, Box::new(statement)))
 }
 
 /// The error for a file whose first event is not a format description.

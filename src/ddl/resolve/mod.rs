@@ -102,15 +102,8 @@ impl Resolver<'_> {
     }
 
     fn column(&self, definition: &ColumnDefinition, default: Option<Collation>) -> Result<Column> {
-        let ColumnDefinition { data_type, charset, compressed, .. } = definition;
-        let own = self.clause(charset, default)?;
+        let own = self.clause(&definition.charset, default)?;
         let collation = own.or(default);
-        let needed = || {
-            collation.ok_or(
-                "neither the column nor the table has a character set, and the log does not contain it: \
-                 add DEFAULT CHARSET=... after the table's columns (sql_mode=ANSI and --compatible=ansi leave it out)",
-            )
-        };
         let mut column = Column {
             nullable: !definition.not_null,
             visible: (!definition.visible || !self.create.is_abridged)
@@ -123,7 +116,26 @@ impl Resolver<'_> {
             comment: definition.comment.clone(),
             ..Column::new(Some(Arc::clone(&definition.name)), ColumnType::Tiny)
         };
-        column.column_type = match data_type {
+        column.column_type = self.column_type(definition, collation, &mut column)?;
+        column.declared = Some(Arc::new(definition.declared(&column, self.server)));
+        Ok(column)
+    }
+
+    /// Returns the type of a column, and sets the properties of the column that follow from it.
+    fn column_type(
+        &self,
+        definition: &ColumnDefinition,
+        collation: Option<Collation>,
+        column: &mut Column,
+    ) -> Result<ColumnType> {
+        let ColumnDefinition { data_type, compressed, .. } = definition;
+        let needed = || {
+            collation.ok_or(
+                "neither the column nor the table has a character set, and the log does not contain it: \
+                 add DEFAULT CHARSET=... after the table's columns (sql_mode=ANSI and --compatible=ansi leave it out)",
+            )
+        };
+        Ok(match data_type {
             DataType::Plain(column_type) | DataType::Integer { column_type, .. } => {
                 if column_type.is_numeric() {
                     let unsigned = definition.unsigned && *column_type != ColumnType::Year;
@@ -174,14 +186,7 @@ impl Resolver<'_> {
             DataType::Set(members) => {
                 column.collation = collation;
                 column.members = Some(stored_members(members, collation));
-                match members.len() {
-                    ..=8 => ColumnType::Set { bytes: 1 },
-                    9..=16 => ColumnType::Set { bytes: 2 },
-                    17..=24 => ColumnType::Set { bytes: 3 },
-                    25..=32 => ColumnType::Set { bytes: 4 },
-                    33..=64 => ColumnType::Set { bytes: 8 },
-                    _ => return Err("a SET of more than 64 members".into()),
-                }
+                ColumnType::Set { bytes: set_bytes(members.len())? }
             }
             DataType::Json if self.server.is_mariadb => {
                 column.collation = Charset::Utf8mb4.binary_collation();
@@ -211,9 +216,7 @@ impl Resolver<'_> {
             DataType::Uuid => ColumnType::Uuid,
             DataType::Inet4 => ColumnType::Inet4,
             DataType::Inet6 => ColumnType::Inet6,
-        };
-        column.declared = Some(Arc::new(definition.declared(&column, self.server)));
-        Ok(column)
+        })
     }
 
     fn clause(
@@ -286,6 +289,18 @@ pub(crate) fn length_bytes(bytes: u64) -> u8 {
         0x100..0x1_0000 => 2,
         0x1_0000..0x100_0000 => 3,
         _ => 4,
+    }
+}
+
+/// The number of bytes of a SET with this number of members.
+fn set_bytes(members: usize) -> Result<u8> {
+    match members {
+        ..=8 => Ok(1),
+        9..=16 => Ok(2),
+        17..=24 => Ok(3),
+        25..=32 => Ok(4),
+        33..=64 => Ok(8),
+        _ => Err("a SET of more than 64 members".into()),
     }
 }
 
