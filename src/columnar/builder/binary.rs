@@ -1,6 +1,7 @@
 //! BINARY, VARBINARY, BLOB: bytes as stored.
 
 use super::length::CellLength;
+use super::var_bytes::VarBytes;
 use super::var_len::VarLenCell;
 use crate::wire::{Reader, Result};
 
@@ -29,5 +30,13 @@ impl VarLenCell for Bytes {
             out.resize(out.len() + self.pad_to - cell.len(), 0);
         }
         Ok(())
+    }
+
+    #[inline(always)]
+    fn append(&mut self, image: &mut Reader<'_>, values: &mut VarBytes) -> Result<()> {
+        if self.pad_to == 0 {
+            return values.append(self.length.cell(image)?);
+        }
+        values.append_with(|out| self.read(image, out))
     }
 }

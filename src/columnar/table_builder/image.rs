@@ -1,7 +1,7 @@
 //! Row images: the columns that they contain, and the places of their cells.
 
 use super::CellResult;
-use crate::binlog::RowsEvent;
+use crate::binlog::{RowsEvent, RowsKind};
 use crate::columnar::builder::CellSize;
 use crate::error::Error;
 use crate::wire::{Bitmap, Reader};
@@ -26,11 +26,12 @@ impl<'a> Images<'a> {
             )));
         }
         let image = |present| Image::new(present, width, event.rows.len());
-        Ok(Self {
-            before: image(event.columns),
-            after: image(event.columns_after),
-            rows: event.rows,
-        })
+        let before = image(event.columns);
+        let after = match event.kind {
+            RowsKind::Update => image(event.columns_after),
+            RowsKind::Write | RowsKind::Delete => before,
+        };
+        Ok(Self { before, after, rows: event.rows })
     }
 
     /// True if both images have all columns.
