@@ -267,7 +267,7 @@ impl TableBuilder {
             }
             *count += 1;
             ordinal += 2;
-            if rows.is_empty() || self.sides.are_full() {
+            if self.sides.are_full() || (rows.is_empty() && self.sides.have_placed_rows()) {
                 let next = *count;
                 self.fill(event.rows, next)?;
             }

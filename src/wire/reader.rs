@@ -126,6 +126,11 @@ impl<'a> Reader<'a> {
     /// A little-endian unsigned number of `len` bytes, at most 8.
     #[inline]
     pub fn uint_le(&mut self, len: usize, what: &'static str) -> Result<u64> {
+        if len == 6 {
+            // Each rows event begins with a table id of this length.
+            let [a, b, c, d, e, f] = self.array(what)?;
+            return Ok(u64::from_le_bytes([a, b, c, d, e, f, 0, 0]));
+        }
         let bytes = self.take(len, what)?;
         Ok(bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte)))
     }

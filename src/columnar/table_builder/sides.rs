@@ -67,6 +67,13 @@ impl Sides {
             || self.before.as_ref().is_some_and(|columns| columns.placed.is_full())
     }
 
+    /// True if rows are placed that must be decoded.
+    #[inline]
+    pub(super) fn have_placed_rows(&self) -> bool {
+        self.after.placed.rows() > 0
+            || self.before.as_ref().is_some_and(|columns| columns.placed.rows() > 0)
+    }
+
     /// Decodes the rows that are placed. An error contains its row, its column and the reason.
     pub(super) fn fill(
         &mut self,
