@@ -17,6 +17,7 @@ pub mod columnar;
 pub mod ddl;
 pub mod error;
 pub mod export;
+pub mod filter;
 pub mod history;
 pub mod limits;
 pub mod load;

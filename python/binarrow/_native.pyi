@@ -1012,6 +1012,7 @@ def read_binlog(
     lower_case_table_names: Literal[0, 1, 2] | None = None,
     columns: Mapping[str, str | Sequence[str]] | None = None,
     operations: str | Sequence[str] | None = None,
+    where: str | None = None,
     unlogged_changes: Literal["error", "warn", "ignore"] | None = None,
     mask: Mapping[str, Literal["sha256", "null"]] | None = None,
     mask_salt: str | bytes | None = None,
@@ -1101,6 +1102,24 @@ def read_binlog(
             These are the operations on the source: an update that changes the key counts as an
             update, even if it is returned as a ``delete`` and an ``insert``. Rows of other
             operations are skipped and not decoded. None returns all operations.
+        where: A condition on the values of a change, in a part of SQL: ``"status = 'paid' AND
+            old.status <> 'paid'"``.
+
+            A column without a prefix is compared in the row before and in the row after the change:
+            a change is returned, with both rows, if the condition is true for one of the two.
+            ``old.`` and ``new.`` name the row before and the row after the change. An insert has no
+            row before it, and a delete none after it: columns of such rows are NULL. The operators
+            are ``=``, ``<>``, ``!=``, ``<``, ``<=``, ``>``, ``>=``, ``IN``, ``BETWEEN``, ``LIKE``,
+            ``IS NULL``, ``AND``, ``OR``, ``NOT``; names may be in backquotes. As in SQL, a
+            comparison with NULL is not true, and neither is its negation. Text is compared by its
+            characters, and bytes by their values: letter case, accents and spaces at the end
+            matter, in any collation. Dates and times are strings; a TIMESTAMP without ``Z`` or an
+            offset is in UTC. A zero date that is returned as NULL is NULL. JSON, GEOMETRY and
+            VECTOR are only compared with NULL. Each table that is read must have the columns, and
+            they must be in ``columns`` and not in ``mask``: otherwise it is a :class:`ConfigError`,
+            as is a comparison that does not fit the type of a column. It is a :class:`SchemaError`
+            if the log leaves out a column that is needed (``binlog_row_image``). Requires
+            ``old_value``. Existing rows of an initial load are not supported.
         unlogged_changes: The reaction if a foreign key's CASCADE, SET NULL or SET DEFAULT may have
             changed rows that the log does not contain (before MySQL 9.6, and in MariaDB):
             ``"error"``, ``"warn"`` or ``"ignore"``.
@@ -1304,6 +1323,7 @@ def read_binlog(
     lower_case_table_names: Literal[0, 1, 2] | None = None,
     columns: Mapping[str, str | Sequence[str]] | None = None,
     operations: str | Sequence[str] | None = None,
+    where: str | None = None,
     unlogged_changes: Literal["error", "warn", "ignore"] | None = None,
     mask: Mapping[str, Literal["sha256", "null"]] | None = None,
     mask_salt: str | bytes | None = None,

@@ -2,6 +2,7 @@
 
 use super::commit_details::{CommitDetails, DetailsBuilder};
 use super::envelope::{Envelope, EnvelopeColumn, has_plain_query};
+use super::row_images::ChangeImages;
 use super::type_options::TypeOptions;
 use crate::error::Error;
 use arrow_array::{
@@ -133,6 +134,27 @@ impl EnvelopeBuilder {
         let ordinal = |row: usize| self.ordinals.get(row).copied();
         let before = row.checked_sub(1).and_then(ordinal);
         ordinal(row).is_some_and(|here| here % 2 == 1 && before == Some(here - 1))
+    }
+
+    /// The rows of each change.
+    pub(super) fn changes(&self) -> Vec<ChangeImages> {
+        let mut changes = Vec::with_capacity(self.rows());
+        for (row, change_type) in self.change_types.iter().enumerate() {
+            let image = |is_there: bool| is_there.then_some(row);
+            match changes.last_mut() {
+                Some(ChangeImages { after, .. }) if self.is_second_half(row) => *after = Some(row),
+                _ => changes.push(ChangeImages {
+                    before: image(change_type.has_before()),
+                    after: image(change_type.has_after()),
+                }),
+            }
+        }
+        changes
+    }
+
+    /// The bits of `_present` of all rows.
+    pub(super) fn present(&self) -> &[u8] {
+        &self.present
     }
 
     /// Turns the last two rows, an update, into a delete and an insert.

@@ -11,6 +11,7 @@ mod updates;
 
 use super::envelope_builder::{ChangeType, EnvelopeBuilder, Stamp};
 use super::layout::{Layout, after_op};
+use super::row_images::RowImages;
 use super::table_plan::TablePlan;
 use crate::binlog::{RowsEvent, RowsKind};
 use crate::change::{OldRow, UpdateRule};
@@ -214,6 +215,21 @@ impl TableBuilder {
         self.wire_bytes = 0;
         RecordBatch::try_new(Arc::clone(&self.plan.schema), arrays)
             .map_err(|error| Error::new(ErrorKind::Internal, error.to_string()))
+    }
+
+    /// Notes the columns that images contain, for [`Self::images`].
+    pub fn watch_images(&mut self) {
+        self.wants_present = true;
+    }
+
+    /// The changes so far. [`Self::watch_images`] was called before their rows.
+    pub fn images(&self) -> RowImages {
+        RowImages {
+            changes: self.envelope.changes(),
+            present: self.envelope.present().to_vec(),
+            width: self.present_width(),
+            layout: self.plan.layout,
+        }
     }
 
     /// Returns the zero dates that became NULL since the last call: column index and count.

@@ -72,7 +72,7 @@ pub struct TablePlan {
     /// The schema of its batches.
     pub schema: SchemaRef,
     /// The table's own fields that are selected.
-    pub(super) fields: Fields,
+    pub fields: Fields,
     /// The meaning of a row of its batches.
     pub(super) layout: Layout,
     /// For each column, true if it is part of the row key.
@@ -86,7 +86,7 @@ pub struct TablePlan {
     /// True if the key consists of all columns.
     pub(super) is_row_key: bool,
     /// The name of each column.
-    pub(super) names: Vec<Arc<str>>,
+    pub names: Vec<Arc<str>>,
     /// For each column, true if it is selected.
     pub(super) is_selected: Vec<bool>,
     /// The patterns of masks that match at least one column.
@@ -290,7 +290,7 @@ impl TablePlan {
     }
 
     /// True if the values of column `index` are hashed.
-    pub(super) fn is_hashed(&self, index: usize) -> bool {
+    pub(crate) fn is_hashed(&self, index: usize) -> bool {
         self.masks.get(index) == Some(&Some(Mask::Sha256))
     }
 

@@ -76,6 +76,11 @@ impl Loader {
                 "⟦operations⟧ without 'insert' leaves out the existing rows, which an initial load returns as inserts",
             ));
         }
+        if options.decode.filter.is_some() {
+            return Err(Error::config(
+                "⟦where⟧ filters changes, and an initial load returns existing rows: leave it out, or start at another position",
+            ));
+        }
         let endpoint = server.connection().options().endpoint.clone();
         let connector = only(&live.connector, endpoint);
         let live = LiveOptions { connector: Arc::clone(&connector), ..live.clone() };

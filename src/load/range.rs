@@ -45,6 +45,9 @@ pub fn read_range(
     mut options: ReadOptions,
     load: LoadOptions,
 ) -> Result<Reader> {
+    if options.decode.filter.is_some() {
+        return Err(Error::config("⟦where⟧ filters changes: leave it out to read existing rows"));
+    }
     adapt(&mut live, &mut options);
     let rows = RangeRows {
         connecting: Connecting::new(&live),

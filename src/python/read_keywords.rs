@@ -22,6 +22,7 @@ const KEYWORDS: &[(&str, &[&str])] = &[
     ("lower_case_table_names", &["read_binlog", "read_split"]),
     ("columns", &["read_binlog", "infer_schema", "read_split", "read_table"]),
     ("operations", &["read_binlog", "read_split"]),
+    ("where", &["read_binlog", "read_split"]),
     ("unlogged_changes", &["read_binlog", "read_split"]),
     ("mask", &["read_binlog", "infer_schema", "read_split", "read_table"]),
     ("mask_salt", &["read_binlog", "infer_schema", "read_split", "read_table"]),
@@ -65,6 +66,7 @@ pub(super) struct ReadKeywords {
     pub(super) lower_case_table_names: Option<u8>,
     pub(super) columns: Option<ColumnsKeyword>,
     pub(super) operations: Option<Patterns>,
+    pub(super) r#where: Option<String>,
     pub(super) unlogged_changes: Option<&'static str>,
     pub(super) mask: Option<MaskKeyword>,
     pub(super) mask_salt: Option<SaltKeyword>,
@@ -115,6 +117,7 @@ impl ReadKeywords {
             lower_case_table_names: given.get("lower_case_table_names", None)?,
             columns: given.get("columns", None)?,
             operations: given.get("operations", None)?,
+            r#where: given.get("where", None)?,
             unlogged_changes: given
                 .optional_word("unlogged_changes", &["error", "warn", "ignore"])?,
             mask: given.get("mask", None)?,

@@ -12,6 +12,7 @@ use crate::columnar::{
     TypeOptions,
 };
 use crate::error::Error;
+use crate::filter::Filter;
 use crate::history::{ForeignKeys, Schemas};
 use crate::reader::{BatchLimits, DecodeOptions, Reaction, ReadOptions, UnloggedChanges};
 use crate::schema::NameCase;
@@ -31,6 +32,7 @@ impl ReadKeywords {
             None => Operations::default(),
             Some(words) => Operations::try_new(&words.into_vec())?,
         };
+        let filter = self.filter()?;
         let plan = self.plan_options()?;
         if plan.column_names == ColumnNames::None && plan.layout != Layout::Flat {
             let message = "⟦column_names=none⟧ returns no row images: leave out ⟦layout⟧";
@@ -78,6 +80,7 @@ impl ReadKeywords {
             decode: DecodeOptions {
                 tables,
                 operations,
+                filter,
                 plan,
                 limits,
                 update_rule: UpdateRule {
@@ -98,6 +101,21 @@ impl ReadKeywords {
             options.fold_names();
         }
         Ok(options)
+    }
+
+    /// The keyword `where`.
+    fn filter(&mut self) -> Result<Option<Arc<Filter>>, Error> {
+        let Some(text) = self.r#where.take() else { return Ok(None) };
+        let filter = Filter::parse(&text)?;
+        if !self.old_value {
+            return Err(Error::config(
+                "⟦where⟧ compares rows before and after changes: leave out ⟦old_value⟧",
+            ));
+        }
+        if self.column_names == "none" {
+            return Err(Error::config("⟦where⟧ needs the columns: leave out ⟦column_names=none⟧"));
+        }
+        Ok(Some(Arc::new(filter)))
     }
 
     /// The size of batches.

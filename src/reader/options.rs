@@ -3,7 +3,9 @@
 use super::unlogged_changes::UnloggedChanges;
 use crate::change::{Operations, TableFilter, UpdateRule};
 use crate::columnar::{EnvelopeColumn, PlanOptions};
+use crate::filter::Filter;
 use crate::source::LogOptions;
+use std::sync::Arc;
 
 /// The options of decoding segments.
 #[derive(Debug, Clone)]
@@ -12,6 +14,8 @@ pub struct DecodeOptions {
     pub tables: TableFilter,
     /// The operations to return; rows events of others are skipped.
     pub operations: Operations,
+    /// The changes to return, by their values; all if `None`.
+    pub filter: Option<Arc<Filter>>,
     /// The options that determine the schema of batches.
     pub plan: PlanOptions,
     /// The size of batches.
@@ -46,6 +50,7 @@ impl Default for DecodeOptions {
         Self {
             tables: TableFilter::default(),
             operations: Operations::default(),
+            filter: None,
             plan: PlanOptions::default(),
             limits: BatchLimits::default(),
             update_rule: UpdateRule::default(),

@@ -167,8 +167,10 @@ impl Reader {
                     if let Some(rows) = &mut self.transaction_rows {
                         *rows += count;
                     }
-                    self.count_batch(count, batch.committed);
-                    return Ok(Poll::Batch(batch));
+                    if count > 0 {
+                        self.count_batch(count, batch.committed);
+                        return Ok(Poll::Batch(batch));
+                    }
                 }
                 Ok(Output::Item(mut item)) => {
                     let progress = self.tracker.pass_item(&item.position);
@@ -202,6 +204,9 @@ impl Reader {
             match self.pipeline.receive(Instant::now()) {
                 Ok(Output::End { position, open, stats, warnings }) => {
                     self.end_segment(position, open, &stats, warnings);
+                }
+                Ok(Output::Batch(batch, reach)) if batch.batch.num_rows() == 0 => {
+                    self.tracker.deliver((batch.database, batch.table), reach);
                 }
                 Err(NoOutput::TimedOut) => return Some(self.pipeline.waiter()),
                 output => self.next = Some(output),

@@ -100,7 +100,7 @@ OPTIONS = (
         """,
         TASKS,
         Spark(),
-        Flag("--statements", {"export": "error", "stats": "skip", "tail": "error"}),
+        Flag("--statements", {"export": "error", "find": "skip", "stats": "skip", "tail": "error"}),
     ),
     Option(
         "skip_events",
@@ -130,7 +130,7 @@ OPTIONS = (
         Spark(of="files"),
         Flag(
             "--allow-gaps",
-            {"export": False, "splits": False, "stats": False},
+            {"export": False, "find": False, "splits": False, "stats": False},
             doc="Accept files that do not follow each other.",
             word="allow",
         ),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from binarrow.options.functions import READS, SCHEMAS, STREAMS, TABLES, TASKS
 from binarrow.options.option import (
     NAMES,
+    TEXT,
     Flag,
     Kind,
     Option,
@@ -37,7 +38,7 @@ OPTIONS = (
         """,
         STREAMS,
         Spark(doc="several tables, as globs of ``database.table``: see :func:`table_of`"),
-        Flag("--tables", {"export": None, "stats": None, "tail": None}, "DB.TABLE"),
+        Flag("--tables", {"export": None, "find": None, "stats": None, "tail": None}, "DB.TABLE"),
     ),
     Option(
         "exclude_tables",
@@ -157,7 +158,35 @@ OPTIONS = (
         """,
         TASKS,
         Spark(default="all"),
-        Flag("--operations", {"export": None, "tail": None}, "OPERATION,..."),
+        Flag("--operations", {"export": None, "find": None, "tail": None}, "OPERATION,..."),
+    ),
+    Option(
+        "where",
+        TEXT,
+        None,
+        """
+        A condition on the values of a change, in a part of SQL: ``"status = 'paid' AND old.status
+        <> 'paid'"``.
+
+        A column without a prefix is compared in the row before and in the row after the change: a
+        change is returned, with both rows, if the condition is true for one of the two. ``old.``
+        and ``new.`` name the row before and the row after the change. An insert has no row before
+        it, and a delete none after it: columns of such rows are NULL. The operators are ``=``,
+        ``<>``, ``!=``, ``<``, ``<=``, ``>``, ``>=``, ``IN``, ``BETWEEN``, ``LIKE``, ``IS NULL``,
+        ``AND``, ``OR``, ``NOT``; names may be in backquotes. As in SQL, a comparison with NULL is
+        not true, and neither is its negation. Text is compared by its characters, and bytes by
+        their values: letter case, accents and spaces at the end matter, in any collation. Dates
+        and times are strings; a TIMESTAMP without ``Z`` or an offset is in UTC. A zero date that
+        is returned as NULL is NULL. JSON, GEOMETRY and VECTOR are only compared with NULL. Each
+        table that is read must have the columns, and they must be in ``columns`` and not in
+        ``mask``: otherwise it is a :class:`ConfigError`, as is a comparison that does not fit the
+        type of a column. It is a :class:`SchemaError` if the log leaves out a column that is needed
+        (``binlog_row_image``). Requires ``old_value``. Existing rows of an initial load are not
+        supported.
+        """,
+        TASKS,
+        Spark(),
+        Flag("--where", {"export": None, "find": None, "tail": None}, "CONDITION"),
     ),
     Option(
         "unlogged_changes",
@@ -266,7 +295,7 @@ OPTIONS = (
         frozenset({"read_binlog"}),
         flag=Flag(
             "--start",
-            {"export": None, "stats": None},
+            {"export": None, "find": None, "stats": None},
             "WHERE",
             "Start at FILE:OFFSET, or at a time such as 2026-11-21T09:00.",
         ),
@@ -287,7 +316,7 @@ OPTIONS = (
         frozenset({"read_binlog"}),
         flag=Flag(
             "--stop",
-            {"export": None, "stats": None},
+            {"export": None, "find": None, "stats": None},
             "WHERE",
             "End at FILE:OFFSET, or at a time.",
         ),

@@ -173,7 +173,7 @@ OPTIONS = (
         ),
         Flag(
             "--positional",
-            {"export": False, "schema": False, "tail": False},
+            {"export": False, "find": False, "schema": False, "tail": False},
             doc="Name columns @1, @2, ... if the log does not contain their names.",
             word="positional",
         ),

@@ -4,11 +4,12 @@ use super::output::{Emit, Output};
 use super::slot::Slot;
 use crate::binlog::RowsEvent;
 use crate::change::UpdateRule;
-use crate::columnar::{Stamp, TableBuilder, TablePlan};
+use crate::columnar::{Stamp, TablePlan};
 use crate::error::Result;
+use crate::filter::{Filter, select_rows};
 use crate::position::Position;
 use crate::reader::batch::ChangeBatch;
-use crate::reader::options::BatchLimits;
+use crate::reader::options::{BatchLimits, DecodeOptions};
 use crate::reader::resume::{Progress, Reach, TableKey, Upto};
 use crate::reader::stats::Stats;
 use crate::source::{Delivered, GtidPlaces, Left, start_of};
@@ -19,6 +20,7 @@ use std::sync::Arc;
 pub(super) struct TableBatches {
     limits: BatchLimits,
     rule: UpdateRule,
+    filter: Option<Arc<Filter>>,
     slots: Vec<Slot>,
     by_name: HashMap<TableKey, usize>,
     /// The slots with rows, in the order of their first rows.
@@ -41,10 +43,11 @@ pub(super) enum Goal<'p> {
 }
 
 impl TableBatches {
-    pub(super) fn new(limits: BatchLimits, rule: UpdateRule) -> Self {
+    pub(super) fn new(options: &DecodeOptions) -> Self {
         Self {
-            limits,
-            rule,
+            limits: options.limits,
+            rule: options.update_rule,
+            filter: options.filter.clone(),
             slots: Vec::new(),
             by_name: HashMap::new(),
             active: Vec::new(),
@@ -93,18 +96,17 @@ impl TableBatches {
     /// Adds an empty batch for a plan's table.
     pub(super) fn add(&mut self, plan: Arc<TablePlan>) -> Result<usize> {
         let (index, key) = (self.slots.len(), plan.key());
-        self.slots.push(Slot::try_new(plan, self.rule)?);
+        self.slots.push(Slot::try_new(plan, self.rule, self.filter.as_deref())?);
         self.by_name.insert(key, index);
         Ok(index)
     }
 
     /// Continues a table under another plan, after its batch was returned.
     pub(super) fn replace(&mut self, index: usize, plan: Arc<TablePlan>) -> Result<()> {
-        let builder = TableBuilder::try_new(plan, self.rule)?;
-        if let Some(slot) = self.slots.get_mut(index) {
-            slot.builder = builder;
+        match self.slots.get_mut(index) {
+            Some(slot) => slot.replace(plan, self.rule, self.filter.as_deref()),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     /// The batches with rows, in the order of their first rows.
@@ -222,17 +224,25 @@ impl TableBatches {
         // Pieces that end before the end of the rows end inside the last event.
         let changes: Vec<u64> = cuts.iter().map(|cut| slot.changes_before(*cut)).collect();
         let all_changes = if slot.is_in(self.version) { slot.changes() } else { 0 };
+        let images = slot.filter.is_some().then(|| slot.builder.images());
         let batch = slot.builder.finish()?;
+        let kept = match (&slot.filter, &images) {
+            (Some(filter), Some(images)) => Some(filter.kept_rows(&batch, images)?),
+            _ => None,
+        };
         stats.tables.entry(plan.key()).or_default().add(&std::mem::take(&mut slot.counts));
         let open_start = start_of(self.version.unwrap_or_default());
         for (cut, changes) in cuts.into_iter().zip(changes) {
-            let len = cut - from;
-            stats.rows += len as u64;
-            stats.batches += 1;
+            let rows_kept = match &kept {
+                Some(kept) => select_rows(&batch, from..cut, kept)?,
+                None => batch.slice(from, cut - from),
+            };
+            stats.rows += rows_kept.num_rows() as u64;
+            stats.batches += u64::from(rows_kept.num_rows() > 0);
             let change = ChangeBatch {
                 database: Arc::clone(&plan.table.database),
                 table: Arc::clone(&plan.table.table),
-                batch: batch.slice(from, len),
+                batch: rows_kept,
                 plan: Arc::clone(&plan),
                 before: Progress::at(Arc::clone(start)),
                 progress: Progress::at(Arc::clone(start)),

@@ -47,7 +47,7 @@ impl RowsDecoder {
         Self {
             statement: StatementInForce::new(envelope.has(EnvelopeColumn::Query)),
             gtid: envelope.has(EnvelopeColumn::Gtid).then(String::new),
-            batches: TableBatches::new(options.limits, options.update_rule),
+            batches: TableBatches::new(&options),
             options,
             maps: MapCache::default(),
             inflater: Inflater::default(),

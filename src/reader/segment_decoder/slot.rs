@@ -4,6 +4,7 @@ use crate::binlog::RowsKind;
 use crate::change::UpdateRule;
 use crate::columnar::{TableBuilder, TablePlan};
 use crate::error::Result;
+use crate::filter::{BoundFilter, Filter};
 use crate::reader::resume::TableKey;
 use crate::reader::stats::TableStats;
 use std::sync::Arc;
@@ -11,6 +12,8 @@ use std::sync::Arc;
 /// A table's batch under construction.
 pub(super) struct Slot {
     pub(super) builder: TableBuilder,
+    /// The filter of its rows.
+    pub(super) filter: Option<BoundFilter>,
     pub(super) counts: TableStats,
     /// The transaction of the last rows.
     version: Option<i64>,
@@ -27,9 +30,15 @@ pub(super) struct Slot {
 }
 
 impl Slot {
-    pub(super) fn try_new(plan: Arc<TablePlan>, rule: UpdateRule) -> Result<Self> {
+    pub(super) fn try_new(
+        plan: Arc<TablePlan>,
+        rule: UpdateRule,
+        filter: Option<&Filter>,
+    ) -> Result<Self> {
+        let (builder, filter) = building(plan, rule, filter)?;
         Ok(Self {
-            builder: TableBuilder::try_new(plan, rule)?,
+            builder,
+            filter,
             counts: TableStats::default(),
             version: None,
             changes: 0,
@@ -38,6 +47,17 @@ impl Slot {
             passed_changes: 0,
             left_out: 0,
         })
+    }
+
+    /// Continues under another plan.
+    pub(super) fn replace(
+        &mut self,
+        plan: Arc<TablePlan>,
+        rule: UpdateRule,
+        filter: Option<&Filter>,
+    ) -> Result<()> {
+        (self.builder, self.filter) = building(plan, rule, filter)?;
+        Ok(())
     }
 
     pub(super) fn key(&self) -> TableKey {
@@ -111,4 +131,18 @@ impl Slot {
         self.left_out = 0;
         Ok(())
     }
+}
+
+/// The builder of a plan's batches, and the filter of their rows.
+fn building(
+    plan: Arc<TablePlan>,
+    rule: UpdateRule,
+    filter: Option<&Filter>,
+) -> Result<(TableBuilder, Option<BoundFilter>)> {
+    let filter = filter.map(|filter| filter.bind(&plan)).transpose()?;
+    let mut builder = TableBuilder::try_new(plan, rule)?;
+    if filter.is_some() {
+        builder.watch_images();
+    }
+    Ok((builder, filter))
 }
