@@ -33,6 +33,9 @@ TYPED = "python/binarrow/typed_keywords.py"
 RUST = "src/python/read_keywords.rs"
 WIDTH = 100
 
+RUST_WORDS = ("where",)
+"""Keywords that are reserved words in Rust."""
+
 WITH_KEYWORDS = ("read_binlog", "infer_schema", "nested_json_schema")
 """The functions of the extension module with `**keywords` in Rust."""
 
@@ -68,7 +71,7 @@ def written(options: ModuleType) -> dict[str, str]:
         SERVER: server,
         TYPED: typed_keywords(options),
     }
-    return files | native_docstrings.written(ROOT, stubs, WITH_KEYWORDS)
+    return native_docstrings.written(ROOT, stubs, WITH_KEYWORDS) | files
 
 
 # --------------------------------------------------------------------------------------- Rust
@@ -79,7 +82,8 @@ def rust(options: ModuleType) -> str:
     fields, reads, types = [], [], set()
     for option in options.keywords_of("read_binlog"):
         kind = option.kind
-        fields.append(f"pub(super) {option.name}: {rust_type(option)},")
+        field = f"r#{option.name}" if option.name in RUST_WORDS else option.name
+        fields.append(f"pub(super) {field}: {rust_type(option)},")
         default = rust_literal(option.default)
         words = ", ".join(f'"{word}"' for word in kind.words)
         match kind.words, option.default:
@@ -89,7 +93,7 @@ def rust(options: ModuleType) -> str:
                 read = f'given.optional_word("{option.name}", &[{words}])?'
             case _:
                 read = f'given.word("{option.name}", &[{words}], {default})?'
-        reads.append(f"{option.name}: {read},")
+        reads.append(f"{field}: {read},")
         if "::" in kind.rust:
             types.add(kind.rust)
     modules: dict[str, list[str]] = {}

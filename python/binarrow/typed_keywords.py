@@ -22,6 +22,7 @@ class ShapingKeywords(TypedDict, total=False):
     online_schema_change: Literal["evidence", "trust"]
     columns: Mapping[str, str | Sequence[str]] | None
     operations: str | Sequence[str] | None
+    where: str | None
     unlogged_changes: Literal["error", "warn", "ignore"] | None
     mask: Mapping[str, Literal["sha256", "null"]] | None
     mask_salt: str | bytes | None
@@ -67,6 +68,7 @@ class TaskKeywords(TypedDict, total=False):
     lower_case_table_names: Literal[0, 1, 2] | None
     columns: Mapping[str, str | Sequence[str]] | None
     operations: str | Sequence[str] | None
+    where: str | None
     unlogged_changes: Literal["error", "warn", "ignore"] | None
     mask: Mapping[str, Literal["sha256", "null"]] | None
     mask_salt: str | bytes | None

@@ -5,10 +5,10 @@ use crate::source_files::{Source, files, groups, words};
 use std::path::Path;
 
 /// The folders of `src/`, from the lowest to the highest: a folder may use only those before it.
-const LAYERS: [&str; 22] = [
+const LAYERS: [&str; 23] = [
     "limits", "cancel", "url", "wire", "charset", "position", "schema", "protocol", "binlog",
-    "value", "ddl", "history", "change", "columnar", "net", "baseline", "source", "store",
-    "reader", "load", "export", "python",
+    "value", "ddl", "history", "change", "columnar", "filter", "net", "baseline", "source",
+    "store", "reader", "load", "export", "python",
 ];
 
 /// Words that are allowed in some folders only.

@@ -26,7 +26,18 @@ import binarrow
 from binarrow.cli import app
 
 EXECUTABLE = [sys.executable, "-c", "from binarrow.cli import main; main()"]
-COMMANDS = ("inspect", "stats", "export", "schema", "splits", "check", "tail", "history", "load")
+COMMANDS = (
+    "inspect",
+    "stats",
+    "find",
+    "export",
+    "schema",
+    "splits",
+    "check",
+    "tail",
+    "history",
+    "load",
+)
 
 
 def run(*arguments: object):

@@ -176,6 +176,7 @@ def test_each_function_takes_a_name_once():
 OWN_FLAGS = {
     "inspect": {"--type", "--start", "--stop", "--queries", "--table-metadata", "--hexdump"}
     | {"--tables", "--format"},
+    "find": {"--between", "--gtid", "--thread", "--tz", "--password", "--format"},
     "stats": {"--largest", "--format"},
     "export": {"--to", "--file-format", "--source-name", "--query", "--overwrite"},
     "schema": {"--table", "--format"},

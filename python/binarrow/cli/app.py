@@ -7,7 +7,7 @@ import sys
 import typer
 
 from binarrow import __version__
-from binarrow.cli import check, export, history, inspect, load, schema, splits, stats, tail
+from binarrow.cli import check, export, find, history, inspect, load, schema, splits, stats, tail
 from binarrow.cli.command import SETTINGS, Command, Group, ending, show_help_without_command
 from binarrow.cli.failure import exit_codes
 from binarrow.supported import TESTED
@@ -26,6 +26,7 @@ app = typer.Typer(
 for name, module in {
     "inspect": inspect,
     "stats": stats,
+    "find": find,
     "export": export,
     "schema": schema,
     "splits": splits,

@@ -4,10 +4,11 @@ import os
 import re
 import select
 import sys
-from datetime import datetime
+from datetime import UTC, datetime, tzinfo
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, BinaryIO, TypeAlias, cast
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import typer
 
@@ -29,6 +30,14 @@ Files: TypeAlias = Annotated[
         help="Binlog files in log order, a glob, or a folder. NAME=FILE sets the name of a file"
         " in the server's log.",
         show_default=False,
+    ),
+]
+TimeZone: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        "--tz",
+        metavar="ZONE",
+        help="The time zone of printed times: UTC, local, or a name such as Europe/Berlin.",
     ),
 ]
 FormatOption: TypeAlias = Annotated[
@@ -91,6 +100,24 @@ PATIENCE = 0.05
 """Seconds between two checks for signals."""
 
 _NAMED = re.compile(r"([^/=*?\[]+\.\d+)=(.+)")
+
+
+def zone_of(name: str) -> tzinfo | None:
+    """Returns a time zone; None is the local one, for `datetime.astimezone`.
+
+    Raises:
+        ConfigError: There is no such zone.
+    """
+    if name.lower() == "local":
+        return None
+    if name.upper() == "UTC":
+        return UTC
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise ConfigError(
+            f"--tz {name!r} is not a time zone: write UTC, local, or a name such as Europe/Berlin"
+        ) from None
 
 
 def where(text: str | None) -> str | datetime | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -42,28 +42,45 @@ class Change:
     """Microseconds since 1970 UTC."""
     before: dict[str, Any] | None
     after: dict[str, Any] | None
+    details: dict[str, Any] = field(default_factory=dict)
+    """The other columns of the envelope."""
 
 
-def changes_of(batch: ChangeBatch) -> Iterator[Change]:
+def changes_of(batch: ChangeBatch, rows: pa.RecordBatch | None = None) -> Iterator[Change]:
     """Returns the changes of a batch; the two rows of an update are one change.
 
     Columns that a row image lacks are left out.
+
+    Args:
+        batch: The batch, with the columns of ENVELOPE, and PREFIX before their names.
+        rows: Some of its rows, instead of all.
     """
     import pyarrow as pa
 
-    places = [int(field.metadata[ORDINAL]) - 1 for field in batch.schema if _is_own(field)]
+    places = [int(each.metadata[ORDINAL]) - 1 for each in batch.schema if _is_own(each)]
 
-    data = batch.to_pyarrow()
-    own = data.num_columns - len(ENVELOPE)
+    data = batch.to_pyarrow() if rows is None else rows
+    own = len(places)
     names = data.schema.names[:own]
-    kinds, committed, present = (data.column(own + index) for index in range(len(ENVELOPE)))
-    rows = zip(*(_cells(column) for column in data.columns[:own]), strict=True) if own else ()
+    kinds, committed, present = (data.column(f"{PREFIX}{name}") for name in ENVELOPE)
+    others = {
+        name.removeprefix(PREFIX): data.column(name).to_pylist()
+        for name in data.schema.names[own:]
+        if name.removeprefix(PREFIX) not in ENVELOPE
+    }
+    row_details = (
+        dict(zip(others, each, strict=True)) for each in zip(*others.values(), strict=True)
+    )
+    rows_of_table = (
+        zip(*(_cells(column) for column in data.columns[:own]), strict=True) if own else ()
+    )
     before: dict[str, Any] | None = None
-    for kind, micros, held, row in zip(
+    for kind, micros, held, row, details in zip(
         kinds.to_pylist(),
         committed.cast(pa.int64()).to_pylist(),
         present.to_pylist(),
-        rows,
+        rows_of_table,
+        row_details if others else ({} for _ in range(data.num_rows)),
         strict=True,
     ):
         cells = {
@@ -75,12 +92,12 @@ def changes_of(batch: ChangeBatch) -> Iterator[Change]:
             case "update_preimage":
                 before = cells
             case "update_postimage":
-                yield Change("update", micros, before, cells)
+                yield Change("update", micros, before, cells, details)
                 before = None
             case "insert":
-                yield Change(kind, micros, None, cells)
+                yield Change(kind, micros, None, cells, details)
             case _:
-                yield Change(kind, micros, cells, None)
+                yield Change(kind, micros, cells, None, details)
 
 
 def _is_own(field: pa.Field) -> bool:
@@ -131,8 +148,13 @@ def lag(micros: int, *, in_seconds: bool) -> str:
     return f"{micros / 1000:.1f} ms"
 
 
+def shown_cells(cells: dict[str, Any] | None) -> list[str]:
+    """Formats the cells of a row for people: ``total=12.50``."""
+    return [f"{on_one_line(name)}={_shown(cell)}" for name, cell in (cells or {}).items()]
+
+
 def _row(cells: dict[str, Any] | None) -> str:
-    return " ".join(f"{on_one_line(name)}={_shown(cell)}" for name, cell in (cells or {}).items())
+    return " ".join(shown_cells(cells))
 
 
 def _update(change: Change, key: frozenset[str]) -> str:

@@ -1,0 +1,164 @@
+"""`binarrow find`: prints the changes in files, or of a server, that match conditions."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+import binarrow
+from binarrow.cli.arguments import Format, FormatOption, TimeZone, named, where, zone_of
+from binarrow.cli.change_lines import ENVELOPE, PREFIX, changes_of
+from binarrow.cli.failure import reports_failure, unmatched_patterns_are_errors
+from binarrow.cli.flags import Reading, reads
+from binarrow.cli.found_lines import DETAILS, FoundChange
+from binarrow.cli.output import Screen
+from binarrow.cli.server_options import Login, logs_in
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+EXAMPLES = """\
+Examples:
+  binarrow find 'binlog.*' --tables shop.orders --where 'id = 7'
+  binarrow find binlog.000003 --tables shop.orders --operations delete
+  binarrow find 'binlog.*' --where "old.status <> new.status" --format json
+  binarrow find 'binlog.*' --between 2026-11-21T10:00 2026-11-21T10:42
+  binarrow find 'binlog.*' --thread 4711 --tz Europe/Berlin
+  binarrow find mysql://repl@db.example/ --password --tables 'shop.*'"""
+
+NOTHING_FOUND = 3
+
+EXIT_CODES = {NOTHING_FOUND: "no change was found"}
+
+WIDTH = 80
+"""The width of lines if the output is not a terminal."""
+
+
+@reports_failure
+@logs_in
+@reads("find")
+def command(
+    sources: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="FILE|URL",
+            help="Binlog files in log order, a glob, or a folder; or one server:"
+            " mysql://user@host/ or mariadb://. NAME=FILE sets the name of a file in the server's"
+            " log.",
+            show_default=False,
+        ),
+    ],
+    between: Annotated[
+        tuple[str, str] | None,
+        typer.Option(
+            metavar="START STOP",
+            help="Short for --start and --stop: two times, or two places FILE:OFFSET.",
+            show_default=False,
+        ),
+    ] = None,
+    gtid: Annotated[
+        list[str] | None,
+        typer.Option(metavar="GTID", help="Only changes of this transaction. May be given again."),
+    ] = None,
+    thread: Annotated[
+        list[int] | None,
+        typer.Option(
+            metavar="ID",
+            help="Only changes of this connection (CONNECTION_ID() on the server). May be given"
+            " again.",
+        ),
+    ] = None,
+    tz: TimeZone = "UTC",
+    format: FormatOption = Format.table,  # noqa: A002 - the option's name
+    *,
+    login: Login,
+    reading: Reading,
+) -> None:
+    """Print the changes that match, with their transaction, connection and statement.
+
+    The output contains the time of the commit, the GTID of the transaction or the place where it
+    begins, the connection, the statement (if the server logs statements:
+    binlog_rows_query_log_events, binlog_annotate_row_events), the place in the log, and the row
+    before and after the change.
+
+    The output contains values of rows. Times of options without a zone are local. A server's log
+    is read from its first file to the current end.
+    """
+    zone = zone_of(tz)
+    picked = _Picked([each.lower() for each in gtid or ()], thread or [])
+    with reading.keywords() as keywords:
+        if between is not None:
+            if reading.is_part:
+                raise binarrow.ConfigError("--between is short for --start and --stop: give one")
+            keywords["start"], keywords["stop"] = map(where, between)
+        found = 0
+        width = Screen.of_stdout().width or WIDTH
+        with _opened(sources, login, keywords) as changes:
+            for batch in changes:
+                for each in changes_of(batch, picked.rows(batch)):
+                    change = FoundChange(f"{batch.database}.{batch.table}", each, zone)
+                    text = change.json() if format is Format.json else change.text(width)
+                    sys.stdout.write(f"{text}\n")
+                    found += 1
+    if not found:
+        print("binarrow: no change was found", file=sys.stderr)
+        raise typer.Exit(NOTHING_FOUND)
+
+
+@contextmanager
+def _opened(
+    sources: Sequence[str], login: Login, keywords: dict[str, Any]
+) -> Iterator[binarrow.BinlogReader | binarrow.Stream[Any]]:
+    """Opens the files or the server."""
+    shape: dict[str, Any] = {
+        "envelope": [*ENVELOPE, *DETAILS],
+        "envelope_prefix": PREFIX,
+        "split_key_updates": False,
+        "types": binarrow.TypeOptions(enum="text", time="text", zero_dates="text"),
+    }
+    if not any(source.startswith(("mysql://", "mariadb://")) for source in sources):
+        is_part = bool(keywords.get("start") or keywords.get("stop"))
+        with (
+            binarrow.read_binlog(named([*sources]), **keywords, **shape) as reader,
+            unmatched_patterns_are_errors(in_part=is_part),
+        ):
+            yield reader
+        return
+    if len(sources) > 1:
+        raise binarrow.ConfigError("give one server, or files")
+    start = keywords.pop("start", None) or "earliest"
+    stop = keywords.pop("stop", None) or "end"
+    if keywords.pop("gaps", "error") != "error":
+        raise binarrow.ConfigError("--allow-gaps is for files: the log of a server has no gaps")
+    with (
+        login.connect(sources[0]) as server,
+        server.stream(start, stop=stop, **keywords, **shape) as stream,
+    ):
+        yield stream
+
+
+@dataclass(frozen=True)
+class _Picked:
+    """The transactions and connections whose changes are printed; all if none is named."""
+
+    gtids: list[str]
+    threads: list[int]
+
+    def rows(self, batch: binarrow.ChangeBatch) -> pa.RecordBatch:
+        """Returns the rows of a batch that are of these."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        rows = batch.to_pyarrow()
+        if self.gtids:
+            gtids = pc.utf8_lower(rows.column(f"{PREFIX}gtid"))
+            rows = rows.filter(pc.is_in(gtids, value_set=pa.array(self.gtids)))
+        if self.threads:
+            threads = rows.column(f"{PREFIX}thread_id")
+            rows = rows.filter(pc.is_in(threads, value_set=pa.array(self.threads, pa.int64())))
+        return rows
