@@ -59,10 +59,13 @@ pub(crate) struct ParsedType {
     pub(crate) data_type: DataType,
     pub(crate) charset: CharsetClause,
     /// M and D of FLOAT(M,D), DOUBLE(M,D), REAL(M,D): values are rounded to D digits.
-    pub(crate) digits: Option<(u64, u64)>,
+    pub(crate) digits: Option<Digits>,
     /// True for SERIAL: BIGINT UNSIGNED NOT NULL AUTO_INCREMENT UNIQUE.
     pub(crate) is_serial: bool,
 }
+
+/// M and D of a type such as FLOAT(M,D).
+pub(crate) type Digits = (u64, u64);
 
 /// Reads a data type, without the attributes after it.
 pub(crate) fn data_type(cursor: &mut Cursor<'_>) -> Result<ParsedType> {
@@ -82,7 +85,7 @@ pub(crate) fn data_type(cursor: &mut Cursor<'_>) -> Result<ParsedType> {
 
 /// Reads a type of numbers, after its name; `None` if the name is not one of these. M and D are returned if values are rounded
 /// to D digits.
-fn number(cursor: &mut Cursor<'_>, word: &str) -> Result<Option<(DataType, Option<(u64, u64)>)>> {
+fn number(cursor: &mut Cursor<'_>, word: &str) -> Result<Option<(DataType, Option<Digits>)>> {
     use ColumnType as T;
     use DataType::Plain;
     let integer = |cursor: &mut Cursor<'_>, column_type| {
