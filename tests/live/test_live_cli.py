@@ -5,7 +5,6 @@ from __future__ import annotations
 import hmac
 import json
 import os
-import pty
 import re
 import signal
 import subprocess
@@ -19,6 +18,7 @@ from typing import Any
 import pytest
 
 import binarrow
+from support import terminal
 from support.logged import database
 from support.servers.servers import Server
 
@@ -355,25 +355,12 @@ def test_ways_to_give_the_password(told: Server, tmp_path: Path) -> None:
 
 @ONE
 def test_the_password_is_asked_for(told: Server) -> None:
-    controller, terminal = pty.openpty()
-    process = subprocess.Popen(
-        [*EXECUTABLE, "check", url(told), "--password"],
-        env=NO_PASSWORD,
-        stdin=terminal,
-        stdout=subprocess.PIPE,
-        stderr=terminal,
-        start_new_session=True,
+    done = terminal.answer(
+        [*EXECUTABLE, "check", url(told), "--password"], SECRET, environment=NO_PASSWORD
     )
-    os.close(terminal)
-    shown = b""
-    while b"Password: " not in shown:
-        shown += os.read(controller, 100)
-    os.write(controller, f"{SECRET}\n".encode())
-    printed, _ = process.communicate(timeout=20)
-    os.close(controller)
-    assert process.returncode == 0
-    assert SECRET.encode() not in shown + printed
-    assert b"binlog_format" in printed
+    assert done.exit_code == 0
+    assert SECRET.encode() not in done.shown + done.printed
+    assert b"binlog_format" in done.printed
 
     nowhere = run("check", url(told), "--password", environment=NO_PASSWORD)
     assert nowhere.returncode == 2

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import os
-import pty
 import re
 import select
 import shlex
@@ -21,6 +20,7 @@ import duckdb
 import pytest
 
 import binarrow
+from support import terminal
 from support.documents import PAGES, environment, example, examples, run, statements
 from support.servers.servers import Server
 
@@ -136,24 +136,14 @@ def test_examples_of_existing_rows(server: Server, tmp_path: Path) -> None:
 
 
 def test_check_asks_for_the_password(server: Server, tmp_path: Path) -> None:
-    controller, terminal = pty.openpty()
-    process = subprocess.Popen(
+    done = terminal.answer(
         ["bash", "-euc", at(server, example("sh", "check"))],
-        cwd=tmp_path,
-        env=environment(),
-        stdin=terminal,
-        stdout=subprocess.PIPE,
-        stderr=terminal,
-        start_new_session=True,
+        PASSWORD,
+        environment=environment(),
+        folder=tmp_path,
     )
-    os.close(terminal)
-    shown = b""
-    while b"Password: " not in shown:
-        shown += os.read(controller, 100)
-    os.write(controller, f"{PASSWORD}\n".encode())
-    printed = process.communicate(timeout=30)[0].decode()
-    os.close(controller)
-    assert process.returncode == 0, printed
+    printed = done.printed.decode()
+    assert done.exit_code == 0, printed
     assert "binlog_row_metadata" in printed
 
 

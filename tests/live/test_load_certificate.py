@@ -22,10 +22,7 @@ SERVERS = ("mysql", "mariadb-11.8")
 
 @pytest.fixture(scope="module", params=SERVERS)
 def server(request: pytest.FixtureRequest) -> Iterator[Server]:
-    with live.server(request.param) as started:
-        started.execute("GRANT SELECT, RELOAD, PROCESS ON *.* TO live@'%'")
-        if request.param == "mysql":
-            started.execute("GRANT BACKUP_ADMIN ON *.* TO live@'%'")
+    with live.loading_server(request.param) as started:
         yield started
 
 

@@ -21,22 +21,13 @@ Rows = dict[tuple[str, int], dict[str, Any]]
 
 @pytest.fixture(scope="module", params=["mysql", "mariadb-11.8"])
 def server(request: pytest.FixtureRequest) -> Iterator[Server]:
-    with live.server(request.param) as started:
-        started.execute("GRANT SELECT, RELOAD, PROCESS ON *.* TO live@'%'")
-        if request.param == "mysql":
-            started.execute("GRANT BACKUP_ADMIN ON *.* TO live@'%'")
+    with live.loading_server(request.param) as started:
         yield started
 
 
 @pytest.fixture
 def source(server: Server) -> Iterator[binarrow.Server]:
-    server.execute("DROP DATABASE live", "CREATE DATABASE live")
-    for table in ("a", "b"):
-        values = ", ".join(f"({n}, {n})" for n in range(ROWS))
-        server.execute(
-            f"CREATE TABLE live.{table} (id INT PRIMARY KEY, v INT)",
-            f"INSERT INTO live.{table} VALUES {values}",
-        )
+    live.two_tables(server, ROWS)
     with live.reach(server) as connected:
         yield connected
 

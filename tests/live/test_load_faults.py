@@ -33,31 +33,15 @@ WAITING = (
 
 @pytest.fixture(scope="module", params=["mysql", "mariadb-11.8"])
 def server(request: pytest.FixtureRequest) -> Iterator[Server]:
-    with live.server(request.param, "--performance-schema=ON") as started:
-        started.execute("GRANT SELECT, RELOAD, PROCESS ON *.* TO live@'%'")
-        if request.param == "mysql":
-            started.execute("GRANT BACKUP_ADMIN ON *.* TO live@'%'")
+    with live.loading_server(request.param, "--performance-schema=ON") as started:
         yield started
 
 
 @pytest.fixture
 def source(server: Server) -> Iterator[binarrow.Server]:
-    server.execute("DROP DATABASE live", "CREATE DATABASE live")
-    for table in ("a", "b"):
-        values = ", ".join(f"({n}, {n})" for n in range(ROWS))
-        server.execute(
-            f"CREATE TABLE live.{table} (id INT PRIMARY KEY, v INT)",
-            f"INSERT INTO live.{table} VALUES {values}",
-        )
+    live.two_tables(server, ROWS)
     with live.reach(server) as connected:
         yield connected
-
-
-def until(condition: Any) -> None:
-    deadline = time.monotonic() + live.WAIT
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
 
 
 def add(seen: Counter[Any], batch: binarrow.ChangeBatch) -> None:
@@ -128,7 +112,7 @@ def test_a_connection_is_lost_before_the_first_row(server: Server, source: binar
         other.execute("LOCK TABLES live.a WRITE")
         with reached.stream("snapshot", stop="end", tables="live.*") as changes:
             assert changes.poll(0.0) is None
-            until(lambda: server.query(WAITING))
+            live.until(lambda: server.query(WAITING))
             proxy.cut()
             other.execute("UNLOCK TABLES")
             for batch in changes:
@@ -141,10 +125,10 @@ def test_close_ends_a_wait_for_a_lock(server: Server, source: binarrow.Server) -
         other.execute("LOCK TABLES live.a WRITE")
         changes = source.stream("snapshot", tables="live.*")
         assert changes.poll(0.0) is None
-        until(lambda: server.query(WAITING))
+        live.until(lambda: server.query(WAITING))
         changes.close()
         # Its wait for the lock would end after thirty seconds.
-        until(lambda: not server.query(WAITING))
+        live.until(lambda: not server.query(WAITING))
 
 
 def test_a_disk_is_full(source: binarrow.Server) -> None:
@@ -460,7 +444,7 @@ def test_the_log_is_purged_during_a_load(server: Server, source: binarrow.Server
         server.execute(f"PURGE BINARY LOGS TO '{files[-1]}'")
         return early.file not in files
 
-    until(is_purged)
+    live.until(is_purged)
     with pytest.raises(binarrow.PositionPurgedError, match="start again from a snapshot"):
         list(source.stream(early, stop="end", **read))
 

@@ -88,6 +88,27 @@ def server(flavor: str, *options: str) -> Iterator[Server]:
         yield started
 
 
+@contextmanager
+def loading_server(flavor: str, *options: str) -> Iterator[Server]:
+    """A server whose user may read existing rows at an exact position."""
+    with server(flavor, *options) as started:
+        started.execute("GRANT SELECT, RELOAD, PROCESS ON *.* TO live@'%'")
+        if flavor == "mysql":
+            started.execute("GRANT BACKUP_ADMIN ON *.* TO live@'%'")
+        yield started
+
+
+def two_tables(started: Server, rows: int) -> None:
+    """Creates the database again, with the tables `a` and `b` of so many rows (n, n)."""
+    started.execute("DROP DATABASE live", "CREATE DATABASE live")
+    for table in ("a", "b"):
+        values = ", ".join(f"({n}, {n})" for n in range(rows))
+        started.execute(
+            f"CREATE TABLE live.{table} (id INT PRIMARY KEY, v INT)",
+            f"INSERT INTO live.{table} VALUES {values}",
+        )
+
+
 def prepare(started: Server) -> None:
     started.execute(
         "CREATE USER live@'%' IDENTIFIED BY 'l1ve'",

@@ -8,8 +8,13 @@ import typer
 
 from binarrow import __version__
 from binarrow.cli import check, export, find, history, inspect, load, schema, splits, stats, tail
-from binarrow.cli.command import SETTINGS, Command, Group, ending, show_help_without_command
-from binarrow.cli.failure import exit_codes
+from binarrow.cli.command import (
+    SETTINGS,
+    Group,
+    add_commands,
+    exit_codes,
+    show_help_without_command,
+)
 from binarrow.supported import TESTED
 
 app = typer.Typer(
@@ -23,18 +28,19 @@ app = typer.Typer(
     context_settings=SETTINGS,
 )
 
-for name, module in {
-    "inspect": inspect,
-    "stats": stats,
-    "find": find,
-    "export": export,
-    "schema": schema,
-    "splits": splits,
-    "check": check,
-    "tail": tail,
-}.items():
-    codes = exit_codes(getattr(module, "EXIT_CODES", None))
-    app.command(name, cls=Command, epilog=ending(module.EXAMPLES, codes))(module.command)
+add_commands(
+    app,
+    {
+        "inspect": inspect,
+        "stats": stats,
+        "find": find,
+        "export": export,
+        "schema": schema,
+        "splits": splits,
+        "check": check,
+        "tail": tail,
+    },
+)
 app.add_typer(history.app, name="history")
 app.add_typer(load.app, name="load")
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Mapping
+from types import ModuleType
 from typing import Any
 
 import typer
@@ -11,6 +13,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from binarrow.cli.output import printable
 
+BAD_INPUT = 1
 BAD_CALL = 2
 INTERRUPTED = 130
 
@@ -84,6 +87,55 @@ def show_help_without_command(ctx: typer.Context) -> None:
 def ending(examples: str, exit_codes: str) -> str:
     """Returns the end of a command's help: examples, which keep their lines, and exit codes."""
     return f"\b\n{examples}\n\n{exit_codes}"
+
+
+def exit_codes(others: Mapping[int, str] | None = None) -> str:
+    """Returns the description of the exit codes of a command, for its help.
+
+    Args:
+        others: The meaning of codes, if it differs.
+    """
+    codes = {
+        0: "success",
+        BAD_INPUT: "the input or the server cannot be read",
+        BAD_CALL: "wrong arguments",
+        INTERRUPTED: "ended by Ctrl-C",
+        **(others or {}),
+    }
+    return f"Exit codes: {'; '.join(f'{code} {codes[code]}' for code in sorted(codes))}."
+
+
+def add_commands(app: typer.Typer, modules: Mapping[str, ModuleType]) -> None:
+    """Adds commands to a group.
+
+    Args:
+        app: The group.
+        modules: One module per command: `command`, `EXAMPLES`, and `EXIT_CODES` if they differ.
+    """
+    for name, module in modules.items():
+        codes = exit_codes(getattr(module, "EXIT_CODES", None))
+        app.command(name, cls=Command, epilog=ending(module.EXAMPLES, codes))(module.command)
+
+
+def group(summary: str, examples: str, modules: Mapping[str, ModuleType]) -> typer.Typer:
+    """Returns a group of commands inside `binarrow`.
+
+    Args:
+        summary: A sentence for the help.
+        examples: Calls of the commands.
+        modules: As in `add_commands`.
+    """
+    app = typer.Typer(
+        help=summary,
+        cls=Group,
+        callback=show_help_without_command,
+        epilog=ending(examples, exit_codes()),
+        invoke_without_command=True,
+        rich_markup_mode=None,
+        context_settings=SETTINGS,
+    )
+    add_commands(app, modules)
+    return app
 
 
 def _first_paragraph(text: str | None) -> str:

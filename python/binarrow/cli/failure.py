@@ -3,7 +3,7 @@
 import functools
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import ParamSpec
 
@@ -11,29 +11,11 @@ import typer
 
 from binarrow import BinarrowError, ConfigError, InputError, UnmatchedPatternWarning
 from binarrow.advice import Message, parts_of
-from binarrow.cli.command import BAD_CALL, INTERRUPTED
+from binarrow.cli.command import BAD_CALL, BAD_INPUT, INTERRUPTED
 from binarrow.cli.messages import in_cli
 from binarrow.cli.output import printable
 
 P = ParamSpec("P")
-
-BAD_INPUT = 1
-
-
-def exit_codes(others: Mapping[int, str] | None = None) -> str:
-    """Returns the description of the exit codes of a command, for its help.
-
-    Args:
-        others: The meaning of codes, if it differs.
-    """
-    codes = {
-        0: "success",
-        BAD_INPUT: "the input or the server cannot be read",
-        BAD_CALL: "wrong arguments",
-        INTERRUPTED: "ended by Ctrl-C",
-        **(others or {}),
-    }
-    return f"Exit codes: {'; '.join(f'{code} {codes[code]}' for code in sorted(codes))}."
 
 
 @contextmanager
