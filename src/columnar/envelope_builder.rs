@@ -3,12 +3,13 @@
 use super::commit_details::{CommitDetails, DetailsBuilder};
 use super::envelope::{Envelope, EnvelopeColumn, has_plain_query};
 use super::row_images::ChangeImages;
+use super::spare::SpareVectors;
 use super::type_options::TypeOptions;
 use crate::error::Error;
 use arrow_array::{
     ArrayRef, BinaryArray, Int64Array, StringArray, TimestampMicrosecondArray, new_null_array,
 };
-use arrow_buffer::{Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
+use arrow_buffer::{NullBuffer, OffsetBuffer};
 use arrow_schema::DataType;
 use std::sync::Arc;
 
@@ -197,32 +198,35 @@ impl EnvelopeBuilder {
         &mut self,
         envelope: &Envelope,
         present_width: usize,
+        spare: &SpareVectors,
     ) -> Result<Vec<ArrayRef>, Error> {
         let rows = self.rows();
+        let integers = |value: fn(&EventRun) -> i64| {
+            Int64Array::new(spare.lend(self.runs(rows, value, spare)), None)
+        };
         let arrays = envelope
             .columns
             .iter()
             .map(|column| -> Result<ArrayRef, Error> {
                 Ok(match column {
-                    EnvelopeColumn::ChangeType => Arc::new(self.words(ChangeType::push_word)),
-                    EnvelopeColumn::Op => Arc::new(self.words(ChangeType::push_op)),
-                    EnvelopeColumn::CommitVersion => {
-                        Arc::new(Int64Array::from(self.runs(rows, |run| run.commit_version)))
+                    EnvelopeColumn::ChangeType => {
+                        Arc::new(self.words(ChangeType::push_word, spare))
                     }
+                    EnvelopeColumn::Op => Arc::new(self.words(ChangeType::push_op, spare)),
+                    EnvelopeColumn::CommitVersion => Arc::new(integers(|run| run.commit_version)),
                     EnvelopeColumn::CommitTimestamp => {
-                        let times = self.runs(rows, |run| run.commit_timestamp);
-                        Arc::new(TimestampMicrosecondArray::from(times).with_timezone("UTC"))
+                        let times = self.runs(rows, |run| run.commit_timestamp, spare);
+                        let times = TimestampMicrosecondArray::new(spare.lend(times), None);
+                        Arc::new(times.with_timezone("UTC"))
                     }
                     EnvelopeColumn::ChangeOrdinal => {
-                        Arc::new(Int64Array::from(self.ordinals.clone()))
+                        let mut ordinals = spare.take(rows);
+                        ordinals.extend_from_slice(&self.ordinals);
+                        Arc::new(Int64Array::new(spare.lend(ordinals), None))
                     }
                     EnvelopeColumn::BinlogFile => Arc::new(self.file_array()),
-                    EnvelopeColumn::BinlogPosition => {
-                        Arc::new(Int64Array::from(self.runs(rows, |run| run.position)))
-                    }
-                    EnvelopeColumn::ServerId => {
-                        Arc::new(Int64Array::from(self.runs(rows, |run| run.server_id)))
-                    }
+                    EnvelopeColumn::BinlogPosition => Arc::new(integers(|run| run.position)),
+                    EnvelopeColumn::ServerId => Arc::new(integers(|run| run.server_id)),
                     EnvelopeColumn::Present => Arc::new(self.present_array(present_width)),
                     EnvelopeColumn::PresentBefore => {
                         Arc::new(self.present_side(present_width, 0, ChangeType::has_before))
@@ -253,24 +257,24 @@ impl EnvelopeBuilder {
         self.change_types.iter().map(|change_type| is_there(*change_type)).collect()
     }
 
-    fn runs(&self, rows: usize, value: impl Fn(&EventRun) -> i64) -> Vec<i64> {
-        let mut values = Vec::with_capacity(rows);
+    fn runs(&self, rows: usize, value: fn(&EventRun) -> i64, spare: &SpareVectors) -> Vec<i64> {
+        let mut values = spare.take(rows);
         for run in &self.events {
             values.resize(run.end_row, value(run));
         }
         values
     }
 
-    fn words(&self, push: impl Fn(ChangeType, &mut Vec<u8>)) -> StringArray {
-        let mut offsets = Vec::with_capacity(self.rows() + 1);
-        let mut text = Vec::with_capacity(self.rows() * "update_postimage".len());
+    fn words(&self, push: impl Fn(ChangeType, &mut Vec<u8>), spare: &SpareVectors) -> StringArray {
+        let mut offsets = spare.take(self.rows() + 1);
+        let mut text = spare.take(self.rows() * "update_postimage".len());
         offsets.push(0);
         for change_type in &self.change_types {
             push(*change_type, &mut text);
             offsets.push(text.len() as i32);
         }
-        let offsets = OffsetBuffer::new(ScalarBuffer::from(offsets));
-        StringArray::new(offsets, Buffer::from_vec(text), None)
+        let offsets = OffsetBuffer::new(spare.lend(offsets));
+        StringArray::new(offsets, spare.lend(text).into_inner(), None)
     }
 
     fn file_array(&self) -> StringArray {

@@ -22,6 +22,7 @@ mod present;
 mod row_images;
 mod row_steps;
 mod selection;
+mod spare;
 mod table_builder;
 mod table_plan;
 mod type_options;
@@ -37,6 +38,7 @@ pub use layout::Layout;
 pub use mask::{Mask, Masks};
 pub use row_images::{ChangeImages, RowImages};
 pub use selection::Selection;
+pub use spare::SpareVectors;
 pub use table_builder::{RowCells, TableBuilder};
 pub use table_plan::{ColumnNames, PartialImages, PlanOptions, TablePlan};
 pub use type_options::{

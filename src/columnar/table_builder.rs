@@ -12,6 +12,7 @@ mod updates;
 use super::envelope_builder::{ChangeType, EnvelopeBuilder, Stamp};
 use super::layout::{Layout, after_op};
 use super::row_images::RowImages;
+use super::spare::SpareVectors;
 use super::table_plan::TablePlan;
 use crate::binlog::{RowsEvent, RowsKind};
 use crate::change::{OldRow, UpdateRule};
@@ -40,6 +41,7 @@ pub struct TableBuilder {
     least_row_bytes: usize,
     keys: KeyPlaces,
     partial: PartialUpdate,
+    spare: SpareVectors,
 }
 
 /// The number of changes in one event, by type.
@@ -107,8 +109,15 @@ impl TableBuilder {
             least_row_bytes: plan.least_row_bytes(),
             keys: KeyPlaces::default(),
             partial: PartialUpdate::default(),
+            spare: SpareVectors::default(),
             plan,
         })
+    }
+
+    /// Sets the memory that its batches use again.
+    pub fn with_spare(mut self, spare: SpareVectors) -> Self {
+        self.spare = spare;
+        self
     }
 
     /// The plan of its batches.
@@ -133,7 +142,7 @@ impl TableBuilder {
     pub fn append(&mut self, event: &RowsEvent<'_>, stamp: &Stamp<'_>) -> Result<RowCounts, Error> {
         let first_row = self.rows();
         if first_row == 0 {
-            self.sides.begin();
+            self.sides.begin(&self.spare);
         }
         let mut counts = RowCounts::default();
         let appended = self.append_rows(event, stamp, &mut counts).and_then(|()| self.seal());
@@ -202,14 +211,14 @@ impl TableBuilder {
         let arrays = match plan.layout {
             Layout::Flat => {
                 let mut arrays = self.sides.after().finish(&plan)?;
-                arrays.extend(self.envelope.finish(&plan.envelope, width)?);
+                arrays.extend(self.envelope.finish(&plan.envelope, width, &self.spare)?);
                 arrays
             }
             Layout::Nested => {
                 let before = self.envelope.validity(ChangeType::has_before);
                 let after = self.envelope.validity(ChangeType::has_after);
                 let sides = self.sides.finish_structs(&plan, before, after)?;
-                after_op(self.envelope.finish(&plan.envelope, width)?, sides)
+                after_op(self.envelope.finish(&plan.envelope, width, &self.spare)?, sides)
             }
         };
         self.wire_bytes = 0;

@@ -7,6 +7,7 @@
 use super::ColumnBuilder;
 use super::cell_size::CellSize;
 use super::var_len::VarLenCell;
+use crate::columnar::spare::SpareVectors;
 use crate::error::Error;
 use crate::wire::{Reader, Result, write_hex};
 use arrow_array::ArrayRef;
@@ -73,8 +74,8 @@ impl ColumnBuilder for Nulled {
         Ok(())
     }
 
-    fn begin(&mut self) {
-        self.plain.begin();
+    fn begin(&mut self, spare: &SpareVectors) {
+        self.plain.begin(spare);
     }
 
     fn append_null(&mut self) {

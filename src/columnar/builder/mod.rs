@@ -34,6 +34,7 @@ mod vector;
 use super::mask::Mask;
 use super::type_options::{Enumeration, Geometry, Json, Time, TypeOptions, ZeroDates};
 use crate::charset::Charset;
+use crate::columnar::spare::SpareVectors;
 use crate::error::{DecodeError, Error};
 use crate::schema::{Column, ColumnType};
 use crate::wire::{Reader, Result};
@@ -57,7 +58,7 @@ pub(crate) trait ColumnBuilder: Send {
     fn data_type(&self) -> DataType;
 
     /// Reserves memory for a batch like the previous one: called before a batch's first row.
-    fn begin(&mut self) {}
+    fn begin(&mut self, _spare: &SpareVectors) {}
 
     /// Reads one cell that is in the image and not NULL.
     fn append(&mut self, image: &mut Reader<'_>) -> Result<()>;

@@ -3,17 +3,17 @@
 use super::ColumnBuilder;
 use super::cells::Cells;
 use super::nulls::Nulls;
+use crate::columnar::spare::{SpareVectors, Spared};
 use crate::error::{DecodeError, Error};
 use crate::wire::{Reader, Result};
 use arrow_array::{ArrayRef, ArrowPrimitiveType, PrimitiveArray};
-use arrow_buffer::ScalarBuffer;
 use arrow_schema::DataType;
 use std::sync::Arc;
 
 /// The conversion of the cells of one MySQL type to values of one Arrow type.
 pub(super) trait Cell: Send + 'static {
     /// The native value of the Arrow type.
-    type Arrow: ArrowPrimitiveType;
+    type Arrow: ArrowPrimitiveType<Native: Spared>;
 
     /// The Arrow type with its parameters.
     fn data_type(&self) -> DataType {
@@ -34,6 +34,7 @@ pub(super) struct Primitive<C: Cell> {
     nulls: Nulls,
     zero_dates: u64,
     expected_rows: usize,
+    spare: SpareVectors,
 }
 
 impl<C: Cell> Primitive<C> {
@@ -44,6 +45,7 @@ impl<C: Cell> Primitive<C> {
             nulls: Nulls::default(),
             zero_dates: 0,
             expected_rows: 0,
+            spare: SpareVectors::default(),
         })
     }
 }
@@ -53,8 +55,11 @@ impl<C: Cell> ColumnBuilder for Primitive<C> {
         self.cell.data_type()
     }
 
-    fn begin(&mut self) {
-        self.values.reserve(self.expected_rows);
+    fn begin(&mut self, spare: &SpareVectors) {
+        if self.values.capacity() == 0 {
+            self.values = spare.take(self.expected_rows);
+            self.spare = spare.clone();
+        }
     }
 
     #[inline]
@@ -119,7 +124,7 @@ impl<C: Cell> ColumnBuilder for Primitive<C> {
         self.expected_rows = self.values.len().max(self.expected_rows / 2);
         let values = std::mem::take(&mut self.values);
         let nulls = self.nulls.finish(values.len());
-        let array = PrimitiveArray::<C::Arrow>::new(ScalarBuffer::from(values), nulls);
+        let array = PrimitiveArray::<C::Arrow>::new(self.spare.lend(values), nulls);
         Ok(Arc::new(array.with_data_type(self.cell.data_type())))
     }
 }

@@ -1,22 +1,23 @@
 //! Values of varying length, one after another, with the offsets of Arrow.
 
 use super::nulls::Nulls;
+use crate::columnar::spare::SpareVectors;
 use crate::error::{DecodeError, Error, ErrorKind};
 use crate::wire::Result;
 use arrow_array::{ArrayRef, BinaryArray, StringArray};
-use arrow_buffer::{Buffer, OffsetBuffer, ScalarBuffer};
+use arrow_buffer::{Buffer, OffsetBuffer};
 use std::sync::Arc;
 
 /// The maximum number of bytes of a column in one batch: Arrow's offsets have 32 bits.
 const MAX_BYTES: usize = i32::MAX as usize;
 
-/// Offsets, bytes and validity of a column under construction. `offsets` contains the end of each
-/// row.
-#[derive(Default)]
+/// Offsets, bytes and validity of a column under construction.
 pub(crate) struct VarBytes {
-    ends: Vec<i32>,
+    /// 0, and the end of each row.
+    offsets: Vec<i32>,
     bytes: Vec<u8>,
     nulls: Nulls,
+    spare: SpareVectors,
     /// The number of rows at the start that were found to be UTF-8, and whose bytes did not change since.
     text_rows: usize,
     expected_rows: usize,
@@ -40,16 +41,34 @@ impl TextForm {
     }
 }
 
+impl Default for VarBytes {
+    fn default() -> Self {
+        Self {
+            offsets: vec![0],
+            bytes: Vec::new(),
+            nulls: Nulls::default(),
+            spare: SpareVectors::default(),
+            text_rows: 0,
+            expected_rows: 0,
+            expected_bytes: 0,
+        }
+    }
+}
+
 impl VarBytes {
     /// Reserves memory for a batch like the previous one.
-    pub(super) fn begin(&mut self) {
-        self.ends.reserve(self.expected_rows);
-        self.bytes.reserve(self.expected_bytes);
+    pub(super) fn begin(&mut self, spare: &SpareVectors) {
+        if self.bytes.capacity() == 0 && self.rows() == 0 {
+            self.bytes = spare.take(self.expected_bytes);
+            self.offsets = spare.take(self.expected_rows + 1);
+            self.offsets.push(0);
+            self.spare = spare.clone();
+        }
     }
 
     /// The number of rows so far.
     pub(crate) fn rows(&self) -> usize {
-        self.ends.len()
+        self.offsets.len() - 1
     }
 
     /// The values so far, one after another.
@@ -59,12 +78,12 @@ impl VarBytes {
 
     /// The start of row `row` in the bytes.
     fn start(&self, row: usize) -> usize {
-        row.checked_sub(1).and_then(|before| self.ends.get(before)).map_or(0, |end| *end as usize)
+        self.offsets.get(row).map_or(0, |start| *start as usize)
     }
 
     /// Reserves memory for the ends of rows.
     pub(super) fn reserve_rows(&mut self, rows: usize) {
-        self.ends.reserve(rows);
+        self.offsets.reserve(rows);
     }
 
     /// Appends a value.
@@ -101,24 +120,24 @@ impl VarBytes {
                 limit: MAX_BYTES as u64,
             });
         }
-        self.ends.push(end as i32);
+        self.offsets.push(end as i32);
         Ok(())
     }
 
     /// Appends an empty value: the value under a struct's NULL.
     pub(crate) fn append_empty(&mut self) {
-        self.ends.push(self.bytes.len() as i32);
+        self.offsets.push(self.bytes.len() as i32);
     }
 
     /// Appends a NULL.
     pub(crate) fn append_null(&mut self) {
-        self.nulls.append_null(self.ends.len());
-        self.ends.push(self.bytes.len() as i32);
+        self.nulls.append_null(self.rows());
+        self.append_empty();
     }
 
     pub(super) fn truncate(&mut self, rows: usize) {
-        let end = self.start(rows.min(self.ends.len()));
-        self.ends.truncate(rows);
+        let end = self.start(rows.min(self.rows()));
+        self.offsets.truncate(rows + 1);
         self.bytes.truncate(end);
         self.nulls.truncate(rows);
         self.text_rows = self.text_rows.min(rows);
@@ -144,7 +163,7 @@ impl VarBytes {
         let is_boundary =
             |end: &i32| self.bytes.get(*end as usize).is_none_or(|byte| byte & 0xc0 != 0x80);
         self.bytes.get(self.start(from)..).is_none_or(|bytes| form.is_valid(bytes))
-            && self.ends.iter().skip(from).all(is_boundary)
+            && self.offsets.iter().skip(from + 1).all(is_boundary)
     }
 
     /// Returns the rows so far as text. Rows that [`Self::check_text`] has checked are not checked again.
@@ -161,7 +180,7 @@ impl VarBytes {
         // SAFETY: Each value is UTF-8. `check_text` has just set `text_rows` to the number of rows, and it adds rows only
         // after it found that all their bytes are UTF-8 (or ASCII, which is UTF-8) and that no offset is inside a
         // character; the rows before them were in `text_rows` already. Rows that are in it do not change: of the methods
-        // that change `bytes` or `ends`, `append` and the two for empty values only add rows, `append_with` sets `text_rows`
+        // that change `bytes` or `offsets`, `append` and the two for empty values only add rows, `append_with` sets `text_rows`
         // to 0, `truncate` removes the removed rows from it, and `take` removes all. A row that follows begins at the
         // end of a value, and is checked together with the offset at its start.
         // The offsets increase and end at the length of the bytes: `end_row` and `append_null` only append that length, and
@@ -179,16 +198,14 @@ impl VarBytes {
 
     fn take(&mut self) -> (OffsetBuffer<i32>, Buffer, Option<arrow_buffer::NullBuffer>) {
         // A small batch at the end of a segment does not predict the size of the next one.
-        self.expected_rows = self.ends.len().max(self.expected_rows / 2);
+        let rows = self.rows();
+        self.expected_rows = rows.max(self.expected_rows / 2);
         self.expected_bytes = self.bytes.len().max(self.expected_bytes / 2);
         self.text_rows = 0;
-        let nulls = self.nulls.finish(self.ends.len());
-        let ends = std::mem::take(&mut self.ends);
+        let nulls = self.nulls.finish(rows);
+        let offsets = std::mem::replace(&mut self.offsets, vec![0]);
         let bytes = std::mem::take(&mut self.bytes);
-        let mut offsets = Vec::with_capacity(ends.len() + 1);
-        offsets.push(0);
-        offsets.extend_from_slice(&ends);
-        let offsets = OffsetBuffer::new(ScalarBuffer::from(offsets));
-        (offsets, Buffer::from_vec(bytes), nulls)
+        let offsets = OffsetBuffer::new(self.spare.lend(offsets));
+        (offsets, self.spare.lend(bytes).into_inner(), nulls)
     }
 }

@@ -3,6 +3,7 @@
 use super::ColumnBuilder;
 use super::cells::Cells;
 use super::var_bytes::VarBytes;
+use crate::columnar::spare::SpareVectors;
 use crate::error::{DecodeError, Error};
 use crate::wire::{Reader, Result};
 use arrow_array::ArrayRef;
@@ -98,8 +99,8 @@ impl<C: VarLenCell> ColumnBuilder for VarLen<C> {
         values.append_with(|out| cell.read_diffs(diffs, out))
     }
 
-    fn begin(&mut self) {
-        self.values.begin();
+    fn begin(&mut self, spare: &SpareVectors) {
+        self.values.begin(spare);
     }
 
     fn append_null(&mut self) {

@@ -5,6 +5,7 @@ use super::ColumnBuilder;
 use super::length::CellLength;
 use super::nulls::Nulls;
 use super::var_bytes::VarBytes;
+use crate::columnar::spare::SpareVectors;
 use crate::error::{Error, ErrorKind};
 use crate::value::json::VariantEncoder;
 use crate::wire::{Reader, Result};
@@ -36,9 +37,9 @@ impl ColumnBuilder for JsonVariant {
         column.append_with(|value, metadata| encoder.encode(document, value, metadata))
     }
 
-    fn begin(&mut self) {
-        self.column.values.begin();
-        self.column.metadata.begin();
+    fn begin(&mut self, spare: &SpareVectors) {
+        self.column.values.begin(spare);
+        self.column.metadata.begin(spare);
     }
 
     fn append_null(&mut self) {

@@ -5,6 +5,7 @@ use super::CellResult;
 use super::image::{Image, ImageCell, no_nulls, null_bits};
 use super::placed_rows::PlacedRows;
 use crate::columnar::builder::ColumnBuilder;
+use crate::columnar::spare::SpareVectors;
 use crate::columnar::table_plan::TablePlan;
 use crate::error::{DecodeError, Error};
 use crate::wire::Reader;
@@ -28,8 +29,8 @@ impl RowColumns {
         Ok(Self { placed: PlacedRows::new(builders.len()), builders, rows: 0 })
     }
 
-    pub(super) fn begin(&mut self) {
-        self.builders.iter_mut().for_each(|column| column.begin());
+    pub(super) fn begin(&mut self, spare: &SpareVectors) {
+        self.builders.iter_mut().for_each(|column| column.begin(spare));
     }
 
     /// Decodes the rows that are placed. An error contains its row, its column and the reason; it is the first one in the order

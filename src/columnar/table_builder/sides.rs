@@ -4,6 +4,7 @@
 
 use super::row_columns::RowColumns;
 use crate::columnar::layout::Layout;
+use crate::columnar::spare::SpareVectors;
 use crate::columnar::table_plan::TablePlan;
 use crate::error::{DecodeError, Error, ErrorKind};
 use arrow_array::{ArrayRef, StructArray};
@@ -85,8 +86,8 @@ impl Sides {
         errors.min_by_key(|(row, _)| *row).map_or(Ok(()), Err)
     }
 
-    pub(super) fn begin(&mut self) {
-        self.each().for_each(RowColumns::begin);
+    pub(super) fn begin(&mut self, spare: &SpareVectors) {
+        self.each().for_each(|columns| columns.begin(spare));
     }
 
     pub(super) fn truncate(&mut self, rows: usize) {

@@ -4,7 +4,7 @@ use super::output::{Emit, Output};
 use super::slot::Slot;
 use crate::binlog::RowsEvent;
 use crate::change::UpdateRule;
-use crate::columnar::{Stamp, TablePlan};
+use crate::columnar::{SpareVectors, Stamp, TablePlan};
 use crate::error::Result;
 use crate::filter::{Filter, select_rows};
 use crate::position::Position;
@@ -31,6 +31,8 @@ pub(super) struct TableBatches {
     is_open: bool,
     /// The GTIDs of the segment's transactions.
     gtids: Option<Arc<GtidPlaces>>,
+    /// The memory of batches that were freed.
+    spare: SpareVectors,
 }
 
 /// The end of a batch.
@@ -54,6 +56,7 @@ impl TableBatches {
             version: None,
             is_open: false,
             gtids: None,
+            spare: SpareVectors::default(),
         }
     }
 
@@ -96,7 +99,7 @@ impl TableBatches {
     /// Adds an empty batch for a plan's table.
     pub(super) fn add(&mut self, plan: Arc<TablePlan>) -> Result<usize> {
         let (index, key) = (self.slots.len(), plan.key());
-        self.slots.push(Slot::try_new(plan, self.rule, self.filter.as_deref())?);
+        self.slots.push(Slot::try_new(plan, self.rule, self.filter.as_deref(), &self.spare)?);
         self.by_name.insert(key, index);
         Ok(index)
     }
@@ -104,7 +107,7 @@ impl TableBatches {
     /// Continues a table under another plan, after its batch was returned.
     pub(super) fn replace(&mut self, index: usize, plan: Arc<TablePlan>) -> Result<()> {
         match self.slots.get_mut(index) {
-            Some(slot) => slot.replace(plan, self.rule, self.filter.as_deref()),
+            Some(slot) => slot.replace(plan, self.rule, self.filter.as_deref(), &self.spare),
             None => Ok(()),
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::binlog::RowsKind;
 use crate::change::UpdateRule;
-use crate::columnar::{TableBuilder, TablePlan};
+use crate::columnar::{SpareVectors, TableBuilder, TablePlan};
 use crate::error::Result;
 use crate::filter::{BoundFilter, Filter};
 use crate::reader::resume::TableKey;
@@ -34,8 +34,9 @@ impl Slot {
         plan: Arc<TablePlan>,
         rule: UpdateRule,
         filter: Option<&Filter>,
+        spare: &SpareVectors,
     ) -> Result<Self> {
-        let (builder, filter) = building(plan, rule, filter)?;
+        let (builder, filter) = building(plan, rule, filter, spare)?;
         Ok(Self {
             builder,
             filter,
@@ -55,8 +56,9 @@ impl Slot {
         plan: Arc<TablePlan>,
         rule: UpdateRule,
         filter: Option<&Filter>,
+        spare: &SpareVectors,
     ) -> Result<()> {
-        (self.builder, self.filter) = building(plan, rule, filter)?;
+        (self.builder, self.filter) = building(plan, rule, filter, spare)?;
         Ok(())
     }
 
@@ -138,9 +140,10 @@ fn building(
     plan: Arc<TablePlan>,
     rule: UpdateRule,
     filter: Option<&Filter>,
+    spare: &SpareVectors,
 ) -> Result<(TableBuilder, Option<BoundFilter>)> {
     let filter = filter.map(|filter| filter.bind(&plan)).transpose()?;
-    let mut builder = TableBuilder::try_new(plan, rule)?;
+    let mut builder = TableBuilder::try_new(plan, rule)?.with_spare(spare.clone());
     if filter.is_some() {
         builder.watch_images();
     }
