@@ -26,7 +26,7 @@ impl Json {
         bytes
     }
 
-    fn encode(&self, gap: usize) -> (u8, Vec<u8>) {
+    pub(super) fn encode(&self, gap: usize) -> (u8, Vec<u8>) {
         match self {
             Self::Null => (4, vec![0]),
             Self::Int(number) => match i16::try_from(*number) {
