@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import venv
@@ -47,6 +48,17 @@ def build_peers() -> None:
         env={**os.environ, "CARGO_TARGET_DIR": str(TARGET)},
         check=True,
     )
+
+
+def build_go_peer() -> bool:
+    """Builds the program in `peers/go-mysql`. Returns False if there is no Go compiler."""
+    go = shutil.which("go")
+    if go is None:
+        say("go is not installed: go-mysql is left out")
+        return False
+    folder = HERE / "peers" / "go-mysql"
+    subprocess.run([go, "build", "-o", PROGRAMS / "go-mysql", "."], cwd=folder, check=True)
+    return True
 
 
 def program(*command: str | Path) -> dict[str, float]:
