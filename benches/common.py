@@ -15,6 +15,11 @@ CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "bina
 ENVIRONMENT = Path(os.environ.get("BINARROW_BENCH") or CACHE / "bench") / "venv"
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR") or CACHE / "target")
 PROGRAMS = TARGET / "release"
+JAVA_CLASSES = ENVIRONMENT.parent / "java"
+JAVA_ARTIFACTS = (
+    "com.zendesk:mysql-binlog-connector-java:0.30.1",
+    "com.github.luben:zstd-jni:1.5.7-4",
+)
 
 
 def enter_environment(script: str) -> None:
@@ -58,6 +63,24 @@ def build_go_peer() -> bool:
         return False
     folder = HERE / "peers" / "go-mysql"
     subprocess.run([go, "build", "-o", PROGRAMS / "go-mysql", "."], cwd=folder, check=True)
+    return True
+
+
+def build_java_peer() -> bool:
+    """Builds the program in `peers/java`. Returns False if there is no Java compiler or no Maven."""
+    javac, maven = shutil.which("javac"), shutil.which("mvn")
+    if javac is None or maven is None:
+        say("javac or mvn is not installed: mysql-binlog-connector-java is left out")
+        return False
+    for artifact in JAVA_ARTIFACTS:
+        if not (JAVA_CLASSES / f"{artifact.split(':')[1]}.jar").exists():
+            copy = f"-Dartifact={artifact}", f"-DoutputDirectory={JAVA_CLASSES}"
+            command = [maven, "--quiet", "--batch-mode", "dependency:copy", *copy]
+            subprocess.run([*command, "-Dmdep.stripVersion=true"], check=True)
+    source = HERE / "peers" / "java" / "BinlogConnector.java"
+    subprocess.run(
+        [javac, "-nowarn", "-cp", f"{JAVA_CLASSES}/*", "-d", JAVA_CLASSES, source], check=True
+    )
     return True
 
 
