@@ -491,6 +491,20 @@ class SchemaChange:
     def tool(self) -> Literal["gh-ost", "pt-online-schema-change"] | None:
         """The tool whose online schema change this statement completes."""
     @property
+    def changes_rows(self) -> bool:
+        """True if the tables may have other rows afterwards, or other values in columns that they had before.
+
+        The log contains no row events for this. A copy of the tables must be emptied or read again. False if the rows stay
+        as they are, apart from columns that are added, removed or renamed. With a ``history``, the structures before the
+        statement are taken into account; without one, more statements count as changes of rows.
+        """
+    @property
+    def renames(self) -> list[tuple[str, str]]:
+        """The old and the new name of each table that the statement renames, as ``database.table``, in its order."""
+    @property
+    def renamed_columns(self) -> list[tuple[str, str]]:
+        """The old and the new name of each column that an ALTER TABLE renames, in lower case."""
+    @property
     def position(self) -> Position:
         """The position at which to resume after it; inside a transaction (``CREATE TABLE ... SELECT``), before it and its rows."""
     @property
@@ -2024,6 +2038,14 @@ class NativeHistory:
         self, database: str, table: str, position: Position | str | datetime | None = None
     ) -> TableSchema | None:
         """Returns the structure of a table."""
+    def arrow_schema(
+        self,
+        database: str,
+        table: str,
+        types: TypeOptions,
+        position: Position | str | datetime | None = None,
+    ) -> pa.Schema | None:
+        """Returns the Arrow schema of a table's rows; None if there is no such table."""
     def tables(
         self, position: Position | str | datetime | None = None
     ) -> list[tuple[str, str | None]]:

@@ -51,7 +51,7 @@ impl Include {
 
     /// The items of a statement.
     pub fn items_of(&self, ddl: Ddl, context: &StatementContext<'_>) -> Vec<Item> {
-        let StatementContext { text, tools, name_case, .. } = *context;
+        let name_case = context.name_case;
         let mut items = Vec::new();
         if self.emptied {
             let emptied = self.emptied_by(&ddl, context);
@@ -61,7 +61,8 @@ impl Include {
             let is_wanted = |name: &&TableName| self.wants(name, name_case) != Wanted::No;
             items.extend(ddl.tables.iter().filter(is_wanted).cloned().map(Item::Truncate));
         } else if self.schema_changes {
-            let change = self.schema_change(ddl, text, tools, name_case);
+            let changes_rows = ddl.rows != RowEffect::None || !context.altered.is_empty();
+            let change = self.schema_change(ddl, changes_rows, context);
             items.extend(change.map(Item::SchemaChange));
         }
         items
@@ -184,13 +185,13 @@ impl Include {
     fn schema_change(
         &self,
         ddl: Ddl,
-        statement: &str,
-        tools: &[Option<OnlineTool>],
-        name_case: NameCase,
+        changes_rows: bool,
+        context: &StatementContext<'_>,
     ) -> Option<SchemaChange> {
-        let Ddl { mut kind, mut database, mut tables, renames, .. } = ddl;
+        let StatementContext { text, tools, name_case, .. } = *context;
+        let Ddl { mut kind, mut database, mut tables, renames, moved, .. } = ddl;
+        let statement = text.to_owned();
         if tables.is_empty() {
-            let statement = statement.to_owned();
             let is_wanted = self.wants_database(&database, name_case) != Wanted::No;
             return is_wanted.then_some(SchemaChange {
                 kind,
@@ -198,6 +199,9 @@ impl Include {
                 tables,
                 statement,
                 tool: None,
+                changes_rows,
+                renames,
+                renamed_columns: Vec::new(),
             });
         }
         let tool = tools.iter().copied().find_map(|tool| tool);
@@ -228,8 +232,18 @@ impl Include {
         tables.retain(|name| !is_of_tool(name));
         database.clone_from(&tables.first()?.database);
         let is_wanted = tables.iter().any(|name| self.wants(name, name_case) != Wanted::No);
-        let statement = statement.to_owned();
-        is_wanted.then_some(SchemaChange { kind, database, tables, statement, tool })
+        let renamed = moved.into_iter().filter_map(|column| Some((column.from?, column.to?)));
+        let renamed_columns = renamed.collect();
+        is_wanted.then_some(SchemaChange {
+            kind,
+            database,
+            tables,
+            statement,
+            tool,
+            changes_rows,
+            renames,
+            renamed_columns,
+        })
     }
 }
 
@@ -428,6 +442,37 @@ mod tests {
             }
             assert_eq!(shown(sql), expected, "{sql}");
         }
+    }
+
+    #[test]
+    fn effects_on_rows_and_names() {
+        let all = include(&[], OnlineSchemaChange::Evidence);
+        let change = |sql: &str| match items(&all, sql).pop() {
+            Some(Item::SchemaChange(change)) => change,
+            other => panic!("{other:?}"),
+        };
+        for (sql, changes_rows) in [
+            ("ALTER TABLE t ADD COLUMN a INT DEFAULT 5, DROP COLUMN b", false),
+            ("ALTER TABLE t ADD KEY (a), COMMENT='x'", false),
+            ("ALTER TABLE t CHANGE v w INT, CHANGE w v INT AFTER id", true),
+            ("ALTER TABLE t ENGINE=BLACKHOLE", true),
+            ("ALTER TABLE t DROP PARTITION p", true),
+            ("ALTER TABLE t SOMETHING NEW", true),
+            ("CREATE TABLE t (a INT)", false),
+            ("CREATE OR REPLACE TABLE t (a INT)", true),
+            ("RENAME TABLE t TO u", false),
+        ] {
+            assert_eq!(change(sql).changes_rows, changes_rows, "{sql}");
+        }
+        let renamed = change("ALTER TABLE t RENAME COLUMN A TO b, CHANGE c D INT, CHANGE e E INT");
+        let names = |from: &str, to: &str| (from.to_owned(), to.to_owned());
+        assert_eq!(renamed.renamed_columns, [names("a", "b"), names("c", "d")]);
+        let shown: Vec<_> = change("RENAME TABLE t TO x, crm.u TO t")
+            .renames
+            .iter()
+            .map(|(from, to)| format!("{from} {to}"))
+            .collect();
+        assert_eq!(shown, ["shop.t shop.x", "crm.u shop.t"]);
     }
 
     #[test]

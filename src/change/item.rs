@@ -78,6 +78,12 @@ pub struct SchemaChange {
     pub statement: String,
     /// The online schema-change tool whose change the statement completes.
     pub tool: Option<OnlineTool>,
+    /// True if the tables may have other rows, or other values in existing columns: the log has no row events for this.
+    pub changes_rows: bool,
+    /// The old and the new names of renamed tables, in the statement's order.
+    pub renames: Vec<(TableName, TableName)>,
+    /// The old and the new names of columns that an ALTER TABLE renames, in lower case.
+    pub renamed_columns: Vec<(String, String)>,
 }
 
 /// A place in a transaction.

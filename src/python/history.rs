@@ -9,7 +9,9 @@ use super::interrupts::abandonable;
 use super::keywords::Patterns;
 use super::position::PyPosition;
 use super::schemas::Sql;
+use super::server_schema::rows_schema;
 use super::table_schema::{PyTableSchema, Structure};
+use super::type_options::PyTypeOptions;
 use crate::ddl::DdlSession;
 use crate::error::advice::in_python;
 use crate::error::{Error, Result};
@@ -18,6 +20,7 @@ use crate::history::{
 };
 use crate::position::{Place, Position};
 use crate::store::{ServerStore, SqliteStore};
+use arrow_pyarrow::ToPyArrow;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::path::PathBuf;
@@ -217,6 +220,27 @@ impl PyHistory {
             Structure::find(&*shared.catalog(position)?, &database, &table)
         })?;
         found.map(|found| found.into_python(py)).transpose()
+    }
+
+    /// Returns the Arrow schema of a table's rows; None if there is no such table.
+    #[pyo3(signature = (database, table, types, position = None))]
+    fn arrow_schema<'py>(
+        &self,
+        py: Python<'py>,
+        database: String,
+        table: String,
+        types: PyTypeOptions,
+        position: Option<Place>,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let schema = self.work(py, move |shared| {
+            let catalog = shared.catalog(position)?;
+            if catalog.find(&database, &table).is_none() {
+                return Ok(None);
+            }
+            let is_mariadb = catalog.server().is_some_and(|server| server.is_mariadb);
+            rows_schema(catalog.schema(&database, &table)?, is_mariadb, types.0).map(Some)
+        })?;
+        schema.map(|schema| schema.to_pyarrow(py)).transpose()
     }
 
     /// Returns all tables, each with the reason if its schema is unknown.

@@ -102,6 +102,25 @@ impl PySchemaChange {
         self.change.tool.map(|tool| tool.name())
     }
 
+    #[doc = include_str!("docs/SchemaChange.changes_rows.txt")]
+    #[getter]
+    fn changes_rows(&self) -> bool {
+        self.change.changes_rows
+    }
+
+    /// The old and the new name of each table that the statement renames, as ``database.table``, in its order.
+    #[getter]
+    fn renames(&self) -> Vec<(String, String)> {
+        let renames = self.change.renames.iter();
+        renames.map(|(from, to)| (from.to_string(), to.to_string())).collect()
+    }
+
+    /// The old and the new name of each column that an ALTER TABLE renames, in lower case.
+    #[getter]
+    fn renamed_columns(&self) -> Vec<(String, String)> {
+        self.change.renamed_columns.clone()
+    }
+
     /// The position at which to resume after it; inside a transaction (``CREATE TABLE ... SELECT``), before it and its rows.
     #[getter]
     fn position(&self) -> PyPosition {

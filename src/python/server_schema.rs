@@ -3,9 +3,9 @@
 use super::connection_spec::PyConnectionSpec;
 use super::interrupts::abandonable;
 use crate::baseline::TableNow;
-use crate::columnar::{ColumnNames, PlanOptions, TablePlan};
+use crate::columnar::{ColumnNames, Envelope, PlanOptions, TablePlan, TypeOptions};
 use crate::error::{Error, Result};
-use crate::schema::RowMetadata;
+use crate::schema::{RowMetadata, TableSchema};
 use arrow_schema::SchemaRef;
 use pyo3::prelude::*;
 
@@ -24,6 +24,18 @@ pub(super) fn server_schema(
         let now = TableNow::ask(&mut server, &name.0, &name.1)?;
         schema_of(&now, &options, follows)
     })
+}
+
+/// The schema of the rows of a table that a history contains, without envelope.
+pub(super) fn rows_schema(
+    table: TableSchema,
+    is_mariadb: bool,
+    types: TypeOptions,
+) -> Result<SchemaRef> {
+    let envelope = Envelope { columns: Vec::new(), prefix: String::new() };
+    let options = PlanOptions { types, envelope, ..PlanOptions::default() };
+    let now = TableNow { schema: table, row_metadata: RowMetadata::Minimal, is_mariadb };
+    schema_of(&now, &options, true)
 }
 
 fn schema_of(now: &TableNow, options: &PlanOptions, follows: bool) -> Result<SchemaRef> {

@@ -150,7 +150,7 @@ impl Markers {
         // False for the first of the two events of MariaDB's ALTER TABLE, and for an ALTER TABLE that is rolled back.
         let takes_effect = !walk.transaction().is_some_and(|group| group.without_effect);
         let mut altered = Vec::new();
-        if self.include.emptied && takes_effect {
+        if (self.include.emptied || self.include.schema_changes) && takes_effect {
             let (place, tables) = ((file, *offset), &self.include.tables);
             let context = AlterContext { place, catalog, tables, name_case };
             altered = self.altered.observe(&ddl, parsed, session, (&tools, &context));
