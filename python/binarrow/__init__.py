@@ -64,6 +64,7 @@ from binarrow.native_hooks import install as _install_hooks
 from binarrow.server import Binlog, Server, connect
 from binarrow.server.check import Check
 from binarrow.stream import Change, Stream
+from binarrow.syncing import SyncedTable, SyncError, SyncSummary, TargetBusyError, sync
 
 _install_hooks()
 
@@ -107,10 +108,14 @@ __all__ = [
     "SkippedStatement",
     "Split",
     "Stream",
+    "SyncError",
+    "SyncSummary",
+    "SyncedTable",
     "TableReader",
     "TableRows",
     "TableSchema",
     "TableSchemas",
+    "TargetBusyError",
     "TlsError",
     "Transaction",
     "Truncate",
@@ -128,4 +133,5 @@ __all__ = [
     "read_binlog",
     "read_split",
     "scan_splits",
+    "sync",
 ]

@@ -28,6 +28,7 @@ LAYERS = (
     ("stream",),
     ("server",),
     ("history",),
+    ("syncing",),
     ("native_hooks",),
     ("",),  # the package itself
     ("cli", "spark"),

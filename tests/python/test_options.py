@@ -183,6 +183,16 @@ OWN_FLAGS = {
     "splits": {"--target-bytes", "--format"},
     "check": {"--password", "--for", "--json", "--format", "--tables"},
     "tail": {"--password", "--json", "--format"},
+    "sync": {"--tables", "--exclude-tables", "--once", "--every", "--mode", "--schema-changes"}
+    | {
+        "--on-truncate",
+        "--on-drop",
+        "--locks",
+        "--busy-timeout",
+        "--password",
+        "--json",
+        "--format",
+    },
 }
 COMMANDS = typer.main.get_command(app).commands
 

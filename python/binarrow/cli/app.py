@@ -7,7 +7,19 @@ import sys
 import typer
 
 from binarrow import __version__
-from binarrow.cli import check, export, find, history, inspect, load, schema, splits, stats, tail
+from binarrow.cli import (
+    check,
+    export,
+    find,
+    history,
+    inspect,
+    load,
+    schema,
+    splits,
+    stats,
+    sync,
+    tail,
+)
 from binarrow.cli.command import (
     SETTINGS,
     Group,
@@ -39,6 +51,7 @@ add_commands(
         "splits": splits,
         "check": check,
         "tail": tail,
+        "sync": sync,
     },
 )
 app.add_typer(history.app, name="history")

@@ -45,9 +45,9 @@ def reports_failure(command: Callable[P, None]) -> Callable[P, None]:
             try:
                 command(*args, **kwargs)
             except ConfigError as error:
-                raise _failed(error, BAD_CALL) from None
+                raise failed(error, BAD_CALL) from None
             except (BinarrowError, OSError) as error:
-                raise _failed(error, BAD_INPUT) from None
+                raise failed(error, BAD_INPUT) from None
             except KeyboardInterrupt:
                 raise typer.Exit(INTERRUPTED) from None
 
@@ -58,7 +58,8 @@ _ARGUMENT = "while processing '"
 """The start of a note that names an argument of a function."""
 
 
-def _failed(error: Exception, code: int) -> typer.Exit:
+def failed(error: Exception, code: int) -> typer.Exit:
+    """Prints an error, and returns the exception that ends the command."""
     notes = [note for note in getattr(error, "__notes__", ()) if not note.startswith(_ARGUMENT)]
     for message in (error, *notes):
         print(f"binarrow: {printable(in_cli(message))}", file=sys.stderr)

@@ -159,7 +159,7 @@ OPTIONS = (
         STREAM,
         flag=Flag(
             "--max-rows-per-second",
-            {"tail": None},
+            {"sync": None, "tail": None},
             "ROWS",
             "The maximum number of rows that --start snapshot reads per second.",
         ),

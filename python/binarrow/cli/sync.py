@@ -1,0 +1,237 @@
+"""`binarrow sync`: copies a database into a target, and keeps it up to date."""
+
+from __future__ import annotations
+
+import logging
+import signal
+from enum import StrEnum
+from types import FrameType
+from typing import Annotated, Any, Self
+
+import typer
+
+from binarrow import SyncSummary, TargetBusyError, sync
+from binarrow.cli.arguments import Format, FormatOption
+from binarrow.cli.failure import failed, reports_failure
+from binarrow.cli.flags import flag
+from binarrow.cli.output import print_json, print_table
+from binarrow.cli.progress import sync_progress
+from binarrow.cli.server_options import Login, logs_in
+
+EXAMPLES = """\
+Examples:
+  binarrow sync mysql://repl@db/ duckdb:///shop.duckdb --password --tables 'shop.*'
+  binarrow sync mysql://repl@db/ duckdb:///shop.duckdb --password-file secret --once
+  binarrow sync mysql://repl@db/ duckdb:///log.duckdb --password --mode history"""
+
+BUSY = 3
+
+EXIT_CODES = {
+    1: "the source or the target cannot be read or written, or the settings do not permit a change",
+    BUSY: "another process uses the target",
+    128 + signal.SIGTERM: "ended by SIGTERM, after a commit",
+    128 + signal.SIGINT: "ended by Ctrl-C, after a commit",
+}
+
+
+class Mode(StrEnum):
+    """Values of --mode."""
+
+    mirror = "mirror"
+    history = "history"
+
+
+class SchemaChanges(StrEnum):
+    """Values of --schema-changes."""
+
+    follow = "follow"
+    fail = "fail"
+
+
+class OnTruncate(StrEnum):
+    """Values of --on-truncate."""
+
+    apply = "apply"
+    keep = "keep"
+    fail = "fail"
+
+
+class OnDrop(StrEnum):
+    """Values of --on-drop."""
+
+    keep = "keep"
+    drop = "drop"
+    fail = "fail"
+
+
+class Locks(StrEnum):
+    """Values of --locks."""
+
+    brief = "brief"
+
+
+def _seconds(given: str | float) -> float:
+    text = str(given)  # the default is a number
+    try:
+        return float(text.removesuffix("s"))
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is not a number of seconds, such as 10s") from None
+
+
+@reports_failure
+@logs_in
+def command(
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="SOURCE",
+            help="The server: mysql://user@host:3306/, or mariadb://.",
+            show_default=False,
+        ),
+    ],
+    target: Annotated[
+        str,
+        typer.Argument(
+            metavar="TARGET",
+            help="duckdb:///shop.duckdb, or duckdb:////var/lib/shop.duckdb for an absolute path.",
+            show_default=False,
+        ),
+    ],
+    tables: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--tables",
+            metavar="DB.TABLE",
+            help="Only these tables; * and ? are wildcards. May be given again.",
+        ),
+    ] = None,
+    exclude_tables: Annotated[
+        list[str] | None,
+        typer.Option("--exclude-tables", metavar="DB.TABLE", help="Tables to leave out."),
+    ] = None,
+    once: Annotated[
+        bool, typer.Option("--once", help="End at the present end of the log.")
+    ] = False,
+    every: Annotated[
+        float,
+        typer.Option(
+            "--every", metavar="SECONDS", parser=_seconds, help="The time between two commits."
+        ),
+    ] = 10.0,
+    mode: Annotated[
+        Mode,
+        typer.Option(help="mirror: the current rows. history: all changes."),
+    ] = Mode.mirror,
+    schema_changes: Annotated[
+        SchemaChanges,
+        typer.Option("--schema-changes", help="follow: apply ALTER TABLE. fail: end."),
+    ] = SchemaChanges.follow,
+    on_truncate: Annotated[
+        OnTruncate,
+        typer.Option("--on-truncate", help="apply: empty the table. keep: keep its rows."),
+    ] = OnTruncate.apply,
+    on_drop: Annotated[
+        OnDrop,
+        typer.Option("--on-drop", help="keep: keep the table in the target. drop: drop it."),
+    ] = OnDrop.keep,
+    locks: Annotated[
+        Locks | None,
+        typer.Option(
+            help="brief: permit FLUSH TABLES WITH READ LOCK while a snapshot of rows is opened.",
+            show_default=False,
+        ),
+    ] = None,
+    max_rows_per_second: Annotated[
+        int | None, flag("max_rows_per_second", min=1, show_default=False)
+    ] = None,
+    busy_timeout: Annotated[
+        float,
+        typer.Option(
+            "--busy-timeout",
+            metavar="SECONDS",
+            parser=_seconds,
+            help="How long a commit waits while another process uses the target.",
+        ),
+    ] = 300.0,
+    json: Annotated[bool, typer.Option("--json", help="Short for --format json.")] = False,
+    format: FormatOption = Format.table,  # noqa: A002 - the option's name
+    *,
+    login: Login,
+) -> None:
+    """Copy tables of a server into a target, and keep them up to date with its log.
+
+    The existing rows are loaded first. Then changes are applied until Ctrl-C,
+    or, with --once, up to the present end of the log. The target contains the
+    position: the same command continues there, also after a crash, and applies
+    each change once.
+
+    No setting of the server is changed. binlog_row_metadata may be MINIMAL or
+    NO_LOG.
+    """
+    logging.basicConfig(format="binarrow: %(message)s")
+    with login.connect(source) as server, _Signals() as signals, sync_progress() as show:
+        try:
+            summary = sync(
+                server,
+                target,
+                tables=tables or None,
+                exclude_tables=exclude_tables or None,
+                mode=mode.value,
+                once=once,
+                every=every,
+                schema_changes=schema_changes.value,
+                on_truncate=on_truncate.value,
+                on_drop=on_drop.value,
+                locks=None if locks is None else "brief",
+                max_rows_per_second=max_rows_per_second,
+                busy_timeout=busy_timeout,
+                on_commit=show,
+                is_stopped=lambda: signals.received is not None,
+            )
+        except TargetBusyError as error:
+            raise failed(error, BUSY) from None
+    _print(summary, is_json=json or format is Format.json)
+    if signals.received is not None:
+        raise typer.Exit(128 + signals.received)
+
+
+def _print(summary: SyncSummary, *, is_json: bool) -> None:
+    if is_json:
+        for (database, table), one in sorted(summary.tables.items()):
+            counts = {"status": one.status, "changes": one.changes, "loads": one.loads}
+            print_json({"database": database, "table": table, **counts})
+        return
+    rows = [
+        [".".join(name), one.status, one.changes, one.loads]
+        for name, one in sorted(summary.tables.items())
+    ]
+    print_table(["table", "status", "rows", "loads"], rows)
+    print(
+        f"{summary.changes} rows in {summary.seconds:.1f} s, {summary.commits} commits;"
+        f" the target is at {summary.position}"
+    )
+
+
+class _Signals:
+    """Notes Ctrl-C and SIGTERM: the sync ends after a commit. The second signal ends it at once."""
+
+    def __init__(self) -> None:
+        self.received: int | None = None
+        self._before: dict[int, Any] = {}
+
+    def __enter__(self) -> Self:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            before = signal.getsignal(number)
+            if before is not signal.SIG_IGN:
+                self._before[number] = before
+                signal.signal(number, self._note)
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        for number, before in self._before.items():
+            signal.signal(number, before)
+
+    def _note(self, number: int, _frame: FrameType | None) -> None:
+        if self.received is not None:
+            raise SystemExit(128 + number)
+        self.received = number

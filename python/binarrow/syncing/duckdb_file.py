@@ -1,0 +1,300 @@
+"""A DuckDB file as target. It is open only during a commit, so that others can query it."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+
+from binarrow._native import Position
+from binarrow.syncing.errors import SyncError, TargetBusyError
+from binarrow.syncing.lock import Lock
+from binarrow.syncing.names import Name, shown
+from binarrow.syncing.operations import (
+    Alter,
+    Append,
+    Clear,
+    Create,
+    Drop,
+    Operation,
+    Record,
+    Rename,
+    State,
+    Write,
+)
+from binarrow.syncing.schema_text import schema_of_text, text_of_schema
+
+if TYPE_CHECKING:
+    from binarrow.syncing.settings import Settings
+
+OWN = "_binarrow"
+"""The schema of the tables in which the state is stored."""
+
+ALIAS = "_binarrow_target"
+"""The name of the file in statements; by default it is that of the file."""
+
+VERSION = 1
+"""The version of these tables."""
+
+MEMORY = "256MB"
+"""The memory of DuckDB; it writes temporary files beside the target if a commit needs more."""
+
+RETRY = 0.05
+"""Seconds between two attempts to open the file."""
+
+TABLES = f"""
+CREATE SCHEMA IF NOT EXISTS {OWN};
+CREATE TABLE IF NOT EXISTS {OWN}.sync (
+    version INTEGER, mode VARCHAR, position VARCHAR, marker_version BIGINT, marker_count BIGINT,
+    committed TIMESTAMPTZ);
+CREATE TABLE IF NOT EXISTS {OWN}.structures (file BLOB);
+CREATE TABLE IF NOT EXISTS {OWN}.tables (
+    database_name VARCHAR, table_name VARCHAR, status VARCHAR, key_columns VARCHAR,
+    columns VARCHAR, loaded_version BIGINT);
+"""
+
+
+class DuckdbFile:
+    """A DuckDB file. A database of the source is a schema of it."""
+
+    def __init__(self, path: str, settings: Settings) -> None:
+        self._path = Path(path)
+        self._patience = settings.busy_timeout
+
+    @property
+    def structures_file(self) -> Path:
+        """The file for the structures of tables while a sync runs."""
+        return self._path.with_name(self._path.name + ".sync-tables")
+
+    def lock(self) -> Lock:
+        """Refuses other writers, by a lock on a file beside the target."""
+        folder = self._path.absolute().parent
+        if not folder.is_dir():
+            raise SyncError(f"the target {self._path} has no folder: create {folder}")
+        return Lock(self._path.with_name(self._path.name + ".sync-lock"), str(self._path))
+
+    def load(self) -> tuple[State, bytes] | None:
+        """Returns the committed state and structures; None if the file has none."""
+        if not self._path.exists():
+            return None
+        with self._opened() as file:
+            found = file.execute(
+                "SELECT 1 FROM duckdb_tables() WHERE schema_name = ? AND table_name = 'sync'"
+                " AND database_name = current_database()",
+                [OWN],
+            ).fetchall()
+            return self._state(file) if found else None
+
+    def _state(self, file: duckdb.DuckDBPyConnection) -> tuple[State, bytes]:
+        rows = file.execute(f"SELECT * EXCLUDE committed FROM {OWN}.sync").fetchall()
+        stored = file.execute(f"SELECT file FROM {OWN}.structures").fetchall()
+        if not rows or not stored:
+            raise SyncError(f"{self._path} has no state of a sync: delete its schema {OWN}")
+        version, mode, position, *markers = rows[0]
+        if version != VERSION:
+            raise SyncError(
+                f"{self._path} has version {version} of the state of a sync, and this binarrow"
+                f" supports {VERSION}: use the binarrow that wrote it, or a later one"
+            )
+        records = {}
+        for database, table, status, key, columns, loaded in file.execute(
+            f"SELECT * FROM {OWN}.tables"
+        ).fetchall():
+            name = (database, table)
+            schema = schema_of_text(columns)
+            records[name] = Record(name, schema, tuple(json.loads(key)), status, loaded)
+        state = State(mode, Position.from_json(position), (markers[0], markers[1]), records)
+        return state, stored[0][0]
+
+    def check_free(self, names: Sequence[Name]) -> None:
+        """Checks that the file has no tables with these names, in any letter case.
+
+        Raises:
+            SyncError: It has one.
+        """
+        for name in names:
+            if name[0].lower() == OWN:
+                raise SyncError(f"{shown(name)}: a database {OWN} cannot be in a target")
+        if not self._path.exists():
+            return
+        with self._opened() as file:
+            rows = file.execute(
+                "SELECT table_schema, table_name FROM information_schema.tables"
+                " WHERE table_catalog = current_database()"
+            ).fetchall()
+        existing = {(schema.lower(), table.lower()) for schema, table in rows}
+        for name in names:
+            if (name[0].lower(), name[1].lower()) in existing:
+                raise SyncError(
+                    f"{self._path} has a table {shown(name)} that no sync created: choose another"
+                    " target, or drop it"
+                )
+
+    def commit(self, operations: Sequence[Operation], state: State, copy: bytes | None) -> None:
+        """Applies operations and stores the state in one transaction.
+
+        Raises:
+            SyncError: The file cannot be written. It is unchanged.
+        """
+        with self._opened() as file:
+            try:
+                file.execute("BEGIN")
+                for operation in operations:
+                    apply(file, operation)
+                self._store(file, state, copy)
+                file.execute("COMMIT")
+            except duckdb.Error as error:
+                raise SyncError(f"{self._path} cannot be written: {_plain(error)}") from None
+
+    def _store(self, file: duckdb.DuckDBPyConnection, state: State, copy: bytes | None) -> None:
+        file.execute(TABLES)
+        file.execute(f"DELETE FROM {OWN}.sync")
+        file.execute(
+            f"INSERT INTO {OWN}.sync VALUES (?, ?, ?, ?, ?, now())",
+            [VERSION, state.mode, state.position.to_json(), *state.markers],
+        )
+        if copy is not None:
+            file.execute(f"DELETE FROM {OWN}.structures")
+            file.execute(f"INSERT INTO {OWN}.structures VALUES (?)", [copy])
+        rows = [
+            [
+                *one.name,
+                one.status,
+                json.dumps(one.key),
+                text_of_schema(one.schema),
+                one.loaded_version,
+            ]
+            for one in state.records.values()
+        ]
+        stored = file.execute(f"SELECT * FROM {OWN}.tables").fetchall()
+        if sorted(rows) != sorted(map(list, stored)):
+            file.execute(f"DELETE FROM {OWN}.tables")
+            file.executemany(f"INSERT INTO {OWN}.tables VALUES (?, ?, ?, ?, ?, ?)", rows)
+
+    @contextmanager
+    def _opened(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        deadline = time.monotonic() + self._patience
+        while True:
+            try:
+                file = duckdb.connect()
+                file.execute(f"ATTACH {_text(self._path)} AS {ALIAS}")
+                break
+            except duckdb.Error as error:
+                file.close()
+                if "lock" not in str(error).lower():
+                    raise SyncError(f"{self._path} cannot be opened: {_plain(error)}") from None
+                if time.monotonic() >= deadline:
+                    raise TargetBusyError(
+                        f"another process has had {self._path} open for {self._patience:g} s:"
+                        " close it there, or open it read-only for short queries"
+                    ) from None
+            time.sleep(RETRY)
+        try:
+            file.execute(f"USE {ALIAS}")
+            file.execute("SET preserve_insertion_order = false")
+            folder = self._path.with_name(self._path.name + ".tmp")
+            file.execute(f"SET temp_directory = {_text(folder)}")
+            file.execute(f"SET memory_limit = '{MEMORY}'")
+            yield file
+        finally:
+            file.close()
+
+
+def apply(file: duckdb.DuckDBPyConnection, operation: Operation) -> None:
+    """Applies an operation inside of a transaction."""
+    table = quoted(operation.name)
+    match operation:
+        case Write(_, keys, rows):
+            _write(file, table, keys, rows)
+        case Append(_, rows):
+            _insert(file, table, rows)
+        case Create(name, schema):
+            file.execute(f"CREATE SCHEMA IF NOT EXISTS {quoted(name[:1])}")
+            with _named(file, "none_yet", schema.empty_table()):
+                file.execute(f"CREATE OR REPLACE TABLE {table} AS SELECT * FROM none_yet")
+        case Clear():
+            file.execute(f"DELETE FROM {table}")
+        case Drop():
+            file.execute(f"DROP TABLE IF EXISTS {table}")
+        case Rename(name, to):
+            _rename(file, name, to)
+        case Alter():
+            _alter(file, table, operation)
+
+
+def _write(file: duckdb.DuckDBPyConnection, table: str, keys: Any, rows: Any) -> None:
+    if file.execute(f"SELECT 1 FROM {table} LIMIT 1").fetchall():
+        same = " AND ".join(f"t.{quoted([one])} = k.{quoted([one])}" for one in keys.column_names)
+        with _named(file, "changed_keys", keys):
+            file.execute(f"DELETE FROM {table} t USING changed_keys k WHERE {same}")
+    _insert(file, table, rows)
+
+
+def _insert(file: duckdb.DuckDBPyConnection, table: str, rows: Any) -> None:
+    if rows.num_rows:
+        with _named(file, "new_rows", rows):
+            file.execute(f"INSERT INTO {table} BY NAME SELECT * FROM new_rows")
+
+
+def _rename(file: duckdb.DuckDBPyConnection, name: Name, to: Name) -> None:
+    file.execute(f"CREATE SCHEMA IF NOT EXISTS {quoted(to[:1])}")
+    file.execute(f"DROP TABLE IF EXISTS {quoted(to)}")
+    if name[0] == to[0]:
+        file.execute(f"ALTER TABLE {quoted(name)} RENAME TO {quoted(to[1:])}")
+    else:
+        file.execute(f"CREATE TABLE {quoted(to)} AS SELECT * FROM {quoted(name)}")
+        file.execute(f"DROP TABLE {quoted(name)}")
+
+
+def _alter(file: duckdb.DuckDBPyConnection, table: str, change: Alter) -> None:
+    """Changes columns by a copy of the table: one column may get the name of another one."""
+    expressions, values = [], []
+    for column in change.columns:
+        if column.source is None:
+            source = "?"
+            values.append(column.value)
+        else:
+            source = quoted([column.source])
+        kind = _type_of(file, column.field)
+        expressions.append(f"CAST({source} AS {kind}) AS {quoted([column.field.name])}")
+    listed = ", ".join(expressions)
+    file.execute(f"CREATE OR REPLACE TABLE {table} AS SELECT {listed} FROM {table}", values)
+
+
+def _type_of(file: duckdb.DuckDBPyConnection, field: Any) -> str:
+    import pyarrow as pa
+
+    with _named(file, "none_yet", pa.schema([field]).empty_table()):
+        [found] = file.execute("DESCRIBE SELECT * FROM none_yet").fetchall()
+    return str(found[1])
+
+
+@contextmanager
+def _named(file: duckdb.DuckDBPyConnection, name: str, rows: Any) -> Iterator[None]:
+    file.register(name, rows)
+    yield
+    file.unregister(name)  # after an error the connection is closed
+
+
+def quoted(parts: Sequence[str]) -> str:
+    """Quotes the parts of a name."""
+    return ".".join('"' + part.replace('"', '""') + '"' for part in parts)
+
+
+def _text(path: Path) -> str:
+    return "'" + str(path).replace("'", "''") + "'"
+
+
+def _plain(error: duckdb.Error) -> str:
+    """Returns a message without values of cells."""
+    if isinstance(error, duckdb.DataError | duckdb.IntegrityError):
+        return f"{type(error).__name__} of a value"
+    return str(error).split("\n", 1)[0]
+
+
+__all__ = ["DuckdbFile"]

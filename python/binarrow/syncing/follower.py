@@ -1,0 +1,290 @@
+"""Follows a server: one stream for all tables, and commits of a target."""
+
+from __future__ import annotations
+
+import logging
+import time
+import warnings
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from binarrow._native import (
+    BinarrowWarning,
+    ChangeBatch,
+    Position,
+    SchemaChange,
+    SchemaError,
+    Truncate,
+)
+from binarrow.syncing.errors import SyncError
+from binarrow.syncing.keyless import load_keyless
+from binarrow.syncing.names import Name, check_letter_case, shown, split
+from binarrow.syncing.operations import Clear, State
+from binarrow.syncing.rows import ENVELOPE, PREFIX
+from binarrow.syncing.statements import Statements
+from binarrow.syncing.structures import TYPES, Structures, is_sequence
+from binarrow.syncing.summary import SyncSummary
+from binarrow.syncing.tables import Tables
+
+if TYPE_CHECKING:
+    from binarrow._native import TableSchema
+    from binarrow.server import Server
+    from binarrow.stream import Stream
+    from binarrow.syncing.names import Selection
+    from binarrow.syncing.settings import Settings
+    from binarrow.syncing.target import Target
+
+LOG = logging.getLogger("binarrow.sync")
+
+PATIENCE = 0.25
+"""Seconds to wait for changes before it is checked whether the sync is to end."""
+
+IDLE = 60.0
+"""Seconds after which the position is committed although no table has changed."""
+
+
+class Follower:
+    """A running sync."""
+
+    def __init__(
+        self,
+        server: Server,
+        target: Target,
+        settings: Settings,
+        structures: Structures,
+        selection: Selection,
+    ) -> None:
+        self._server = server
+        self._target = target
+        self._settings = settings
+        self._structures = structures
+        self._selection = selection
+        self._summary = SyncSummary()
+        self._tables = Tables(target, settings, structures, selection, self._summary)
+        self._statements = Statements(self._tables)
+        self._position: Position | None = None
+        """The position after all changes of the next commit."""
+        self._state: State | None = None
+        """The last commit."""
+        self._markers = (-1, 0)
+        self._repeated = 0
+        self._committed = time.monotonic()
+
+    def run(self, state: State | None) -> SyncSummary:
+        """Loads and follows, until the end or until the sync is stopped."""
+        start = time.monotonic()
+        if state is not None:
+            self._continue(state)
+        else:
+            self._begin()
+        while not self._follow():
+            pass
+        for name, record in self._tables.records.items():
+            self._summary.of(name).status = record.status
+        self._summary.seconds = time.monotonic() - start
+        return self._summary
+
+    # ------------------------------------------------------------------------------ start
+
+    def _begin(self) -> None:
+        """Checks the tables of the server, and creates those of a new target."""
+        self._check_settings()
+        tables = self._existing_tables()
+        if not tables:
+            raise SyncError(
+                "the server has no table that tables= selects, or the user has no SELECT on it"
+            )
+        names = [(table.database, table.table) for table in tables]
+        check_letter_case(names)
+        for table in tables:
+            self._tables.check_key(table)
+        self._target.check_free(names)
+        self._position = self._structures.history.baseline(self._server)
+        for name in self._structures.tables(self._position, self._selection):
+            self._tables.create(name, self._position)
+            self._want_load(name)
+        self._commit()
+        self._load_keyless()
+
+    def _check_settings(self) -> None:
+        """Checks that the log contains all rows.
+
+        Raises:
+            SyncError: A setting of the server must be changed first.
+        """
+        wanted = {"binlog_format": "ROW", "binlog_row_image": "FULL"}
+        for name, value in self._server.variables(*wanted).items():
+            if value.upper() != wanted[name]:
+                raise SyncError(
+                    f"{name} is {value} on this server: SET GLOBAL {name} = {wanted[name]}, write"
+                    " it into the server's option file, and let all clients connect again"
+                )
+
+    def _continue(self, state: State) -> None:
+        """Compares the tables that are selected with those of the target."""
+        self._tables.restore(state.records)
+        self._markers, self._position, self._state = state.markers, state.position, state
+        for name, record in state.records.items():
+            if record.is_followed and not self._selection.has(name):
+                LOG.warning("%s is not selected any more: its rows stay", shown(name))
+                self._tables.put(replace(record, status="left out"))
+        existing = {(one.database, one.table) for one in self._existing_tables()}
+        for name in self._structures.tables(state.position, self._selection):
+            known = state.records.get(name)
+            if name in existing and (known is None or known.status != "followed"):
+                self._tables.create(name, state.position)
+                self._want_load(name)
+        self._commit()
+        self._load_keyless()
+
+    def _want_load(self, name: Name) -> None:
+        """Loads a table, in the stream or, if it has no key, before it."""
+        record = self._tables.records[name]
+        if record.key:
+            self._tables.reloads.add(name)
+            return
+        known = self._state.records.get(name) if self._state is not None else None
+        if known is not None and known.status != "incomplete":
+            raise SyncError(
+                f"{shown(name)} has no key and cannot be loaded again: use another target"
+            )
+        self._tables.put(replace(record, status="incomplete"), Clear(name))
+
+    def _load_keyless(self) -> None:
+        for name, record in self._tables.records.items():
+            if record.status == "incomplete" and not record.key:
+                load_keyless(
+                    self._server, self._tables, name, TYPES, self._settings.locks, self._commit
+                )
+
+    def _existing_tables(self) -> list[TableSchema]:
+        """Returns the selected tables that the server has now."""
+        tables = self._server.schemas(**self._patterns()).tables
+        return [table for table in tables if not is_sequence(table)]
+
+    def _patterns(self) -> dict[str, Any]:
+        settings = self._settings
+        return {
+            "tables": settings.tables or None,
+            "exclude_tables": settings.exclude_tables or None,
+        }
+
+    # ------------------------------------------------------------------------------ the stream
+
+    def _follow(self) -> bool:
+        """Follows until the end; returns False if the stream must start again."""
+        self._repeated = 0
+        with warnings.catch_warnings():
+            warnings.filterwarnings("error", ".*no SchemaChange is returned", BinarrowWarning)
+            try:
+                with self._stream() as stream:
+                    return self._loop(stream)
+            except SchemaError:
+                if not self._has_lost_tables():
+                    raise
+                return False
+
+    def _stream(self) -> Stream[Any]:
+        if self._position is None:
+            raise SyncError("the log has no position")
+        is_mirror = self._settings.mode == "mirror"
+        return self._server.stream(
+            self._position,
+            stop="end" if self._settings.once else None,
+            locks=self._settings.locks,
+            max_rows_per_second=self._settings.max_rows_per_second,
+            include=["schema_change", "truncate"],
+            history=self._structures.history,
+            types=TYPES,
+            envelope=list(ENVELOPE),
+            envelope_prefix=PREFIX,
+            old_value=not is_mirror,
+            unlogged_changes="error" if is_mirror else "warn",
+            **self._patterns(),
+        )
+
+    def _has_lost_tables(self) -> bool:
+        """Begins a load again if tables of it do not exist any more."""
+        position = self._state.position if self._state is not None else None
+        if position is None or not position.loading:
+            return False
+        loading = {split(text) for text in position.loading}
+        existing = {(one.database, one.table) for one in self._existing_tables()}
+        if loading <= existing or not self._tables.pending.is_empty:
+            return False
+        self._tables.reloads |= loading
+        self._position = Position(position.file, position.offset).replace(
+            server=position.server,
+            gtid_set=position.gtid_set,
+            file_created=position.file_created,
+            version_shift=position.version_shift,
+        )
+        self._commit()
+        return True
+
+    def _loop(self, stream: Stream[Any]) -> bool:
+        while True:
+            try:
+                item = stream.poll(PATIENCE)
+            except StopIteration:
+                self._position = stream.position
+                return not self._commit()
+            if isinstance(item, ChangeBatch):
+                self._tables.add_rows(item)
+            elif item is not None:
+                self._apply(item)
+            self._position = stream.position
+            if self._settings.is_stopped():
+                self._commit()
+                return True
+            if (self._tables.reloads or self._is_due()) and self._commit():
+                return False
+
+    def _is_due(self) -> bool:
+        pending = self._tables.pending
+        if not pending.is_empty:
+            return pending.is_due
+        is_idle = time.monotonic() - self._committed > max(IDLE, self._settings.every)
+        return is_idle and (self._state is None or self._position != self._state.position)
+
+    def _apply(self, item: SchemaChange | Truncate) -> None:
+        """Applies a statement, unless it was applied before the last start of a stream."""
+        version = item.commit_version
+        last, count = self._markers
+        if version < last:
+            return
+        self._repeated = self._repeated + 1 if version == last else 1
+        if version == last and self._repeated <= count:
+            return
+        self._statements.apply(item, self._position)
+        self._markers = (version, self._repeated)
+
+    def _commit(self) -> bool:
+        """Commits all changes so far, with the position after them.
+
+        Returns true if rows are to be read again: the stream must start again, at `position`.
+        """
+        position = self._position
+        if position is None:
+            return False
+        tables = self._tables
+        tables.settle(position)
+        loads: list[Name] = []
+        if tables.reloads:
+            existing = {(one.database, one.table) for one in self._existing_tables()}
+            loads = tables.loads(existing)
+        if loads:
+            position = position.with_load([shown(name) for name in loads])
+        operations = tables.pending.take()
+        state = State(self._settings.mode, position, self._markers, dict(tables.records))
+        if operations or state != self._state:
+            self._target.commit(operations, state, self._structures.copy(position))
+            self._summary.commits += 1
+        self._state, self._position = state, position
+        self._summary.position = position
+        self._committed = time.monotonic()
+        self._settings.on_commit(self._summary)
+        return bool(loads)
+
+
+__all__ = ["Follower"]

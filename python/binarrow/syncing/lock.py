@@ -1,0 +1,43 @@
+"""One sync at a time writes a target."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from binarrow.syncing.errors import TargetBusyError
+
+
+class Lock:
+    """A lock on a file, which ends with the process."""
+
+    def __init__(self, path: Path, shown: str) -> None:
+        self._path = path
+        self._shown = shown
+        self._file = -1
+
+    def __enter__(self) -> Self:
+        import fcntl  # Windows does not have it
+
+        self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(self._file)
+            raise TargetBusyError(
+                f"another sync writes {self._shown}: end it first, or choose another target"
+            ) from None
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        os.close(self._file)
+
+
+__all__ = ["Lock"]

@@ -1,0 +1,131 @@
+"""The contents of a commit: operations on tables of the target, and the state after them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from binarrow.syncing.names import Name
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from binarrow._native import Position
+
+Status: TypeAlias = Literal["followed", "incomplete", "dropped", "left out"]
+
+
+@dataclass(frozen=True)
+class Record:
+    """A table of the target."""
+
+    name: Name
+    schema: pa.Schema
+    """The columns of the table that are in the target, with the types of the change stream."""
+    key: tuple[str, ...]
+    """The columns that identify a row; empty if there are none."""
+    status: Status = "followed"
+    loaded_version: int = -1
+    """The version up to which the log's changes are in the loaded rows of a table without a key."""
+
+    @property
+    def is_followed(self) -> bool:
+        """True if changes of the table are applied."""
+        return self.status in {"followed", "incomplete"}
+
+
+@dataclass(frozen=True)
+class State:
+    """The content of a target besides the rows, with which it is committed."""
+
+    mode: str
+    position: Position
+    markers: tuple[int, int] = (-1, 0)
+    """The version of the last statement that was applied, and the number of statements with it."""
+    records: dict[Name, Record] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Write:
+    """Rows of a mirror: rows with these keys are replaced, or deleted."""
+
+    name: Name
+    keys: pa.Table
+    """The keys of all changed rows, each once."""
+    rows: pa.Table
+    """The rows that exist afterwards."""
+
+
+@dataclass(frozen=True)
+class Append:
+    """Rows of a history of changes."""
+
+    name: Name
+    rows: pa.Table
+
+
+@dataclass(frozen=True)
+class Create:
+    """A table without rows; it replaces one with the name."""
+
+    name: Name
+    schema: pa.Schema
+
+
+@dataclass(frozen=True)
+class Clear:
+    """All rows of a table are removed."""
+
+    name: Name
+
+
+@dataclass(frozen=True)
+class Drop:
+    """A table is removed."""
+
+    name: Name
+
+
+@dataclass(frozen=True)
+class Rename:
+    """A table gets another name; it replaces one with the name."""
+
+    name: Name
+    to: Name
+
+
+@dataclass(frozen=True)
+class NewColumn:
+    """A column after a change of the structure."""
+
+    field: pa.Field
+    source: str | None
+    """The column that has its values; None if it is added."""
+    value: Any = None
+    """The value of an added column in existing rows."""
+
+
+@dataclass(frozen=True)
+class Alter:
+    """A table gets other columns; its rows stay."""
+
+    name: Name
+    columns: tuple[NewColumn, ...]
+
+
+Operation: TypeAlias = Write | Append | Create | Clear | Drop | Rename | Alter
+
+__all__ = [
+    "Alter",
+    "Append",
+    "Clear",
+    "Create",
+    "Drop",
+    "NewColumn",
+    "Operation",
+    "Record",
+    "Rename",
+    "State",
+    "Status",
+    "Write",
+]

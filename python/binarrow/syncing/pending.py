@@ -1,0 +1,100 @@
+"""The changes since the last commit, in bounded memory."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from binarrow.syncing.errors import SyncError
+from binarrow.syncing.names import Name, shown
+from binarrow.syncing.operations import (
+    Append,
+    Clear,
+    Create,
+    Drop,
+    Operation,
+    Record,
+    Rename,
+    Write,
+)
+from binarrow.syncing.reduce import divided, latest
+from binarrow.syncing.rows import ADDED, check_keys
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from binarrow.syncing.settings import Settings
+
+
+class Pending:
+    """Operations of the next commit. Rows of a table are collected until it has another one."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._operations: list[Operation] = []
+        self._batches: dict[Name, tuple[Record, list[pa.RecordBatch]]] = {}
+        self._rows = self._bytes = 0
+        self._since = time.monotonic()
+
+    @property
+    def is_empty(self) -> bool:
+        """True if there is nothing to commit."""
+        return not self._operations and not self._batches
+
+    @property
+    def is_full(self) -> bool:
+        """True if no more rows may be added before a commit."""
+        limits = self._settings
+        return self._rows >= limits.max_rows or self._bytes >= limits.max_bytes
+
+    @property
+    def is_due(self) -> bool:
+        """True if it is time for a commit."""
+        return self.is_full or time.monotonic() - self._since >= self._settings.every
+
+    def add_rows(self, record: Record, batch: pa.RecordBatch) -> None:
+        """Adds changes of a table, in the order of the log."""
+        self._batches.setdefault(record.name, (record, []))[1].append(batch)
+        self._rows += batch.num_rows
+        self._bytes += batch.nbytes
+
+    def add(self, operation: Operation) -> None:
+        """Adds an operation after the rows that its table has so far."""
+        name = operation.name
+        if isinstance(operation, Clear | Create | Drop) and self._settings.mode == "mirror":
+            self._batches.pop(name, None)
+        else:
+            self.finish(name)
+        if isinstance(operation, Rename):
+            self._batches.pop(operation.to, None)  # it is replaced
+        self._operations.append(operation)
+
+    def take(self) -> list[Operation]:
+        """Returns the operations, and begins the next commit."""
+        for name in list(self._batches):
+            self.finish(name)
+        operations, self._operations = self._operations, []
+        self._rows = self._bytes = 0
+        self._since = time.monotonic()
+        return operations
+
+    def finish(self, name: Name) -> None:
+        """Ends the rows of a table: later ones are of another table with the name."""
+        import pyarrow as pa
+
+        if name not in self._batches:
+            return
+        record, batches = self._batches.pop(name)
+        changes = pa.Table.from_batches(batches)
+        if self._settings.mode == "history":
+            self._operations.append(Append(name, changes))
+            return
+        if not record.key:
+            raise SyncError(f"{shown(name)} has no key: see mode='history'")
+        check_keys(name, changes.select(record.key), changes)
+        last = latest(changes, record.key)
+        rows, _ = divided(last)
+        self._operations.append(Write(name, last.select(record.key), rows.drop_columns(ADDED)))
+
+
+__all__ = ["Pending"]

@@ -1,0 +1,86 @@
+"""The settings of a sync."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from binarrow._native import ConfigError
+from binarrow.syncing.summary import SyncSummary
+
+Mode: TypeAlias = Literal["mirror", "history"]
+SchemaChanges: TypeAlias = Literal["follow", "fail"]
+OnTruncate: TypeAlias = Literal["apply", "keep", "fail"]
+OnDrop: TypeAlias = Literal["keep", "drop", "fail"]
+
+WORDS = {
+    "mode": ("mirror", "history"),
+    "schema_changes": ("follow", "fail"),
+    "on_truncate": ("apply", "keep", "fail"),
+    "on_drop": ("keep", "drop", "fail"),
+}
+"""The values of the settings that are words."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The settings of a sync, as :func:`binarrow.sync` describes them."""
+
+    tables: tuple[str, ...] = ()
+    exclude_tables: tuple[str, ...] = ()
+    mode: Mode = "mirror"
+    once: bool = False
+    every: float = 10.0
+    schema_changes: SchemaChanges = "follow"
+    on_truncate: OnTruncate = "apply"
+    on_drop: OnDrop = "keep"
+    locks: Literal["brief"] | None = None
+    max_rows_per_second: int | None = None
+    max_rows: int = 250_000
+    """The number of rows in memory at which they are committed before the interval ends."""
+    max_bytes: int = 64 << 20
+    """The number of bytes in memory at which they are committed."""
+    busy_timeout: float = 300.0
+    """Seconds for which a commit waits while another process uses the target."""
+    on_commit: Callable[[SyncSummary], object] = lambda _: None
+    """A function that is called after each commit."""
+    is_stopped: Callable[[], bool] = lambda: False
+    """True if the sync is to end after a commit."""
+
+    def __post_init__(self) -> None:
+        """Checks the values.
+
+        Raises:
+            ConfigError: A value is not valid.
+        """
+        for name, words in WORDS.items():
+            if getattr(self, name) not in words:
+                listed = " or ".join(repr(word) for word in words)
+                raise ConfigError(f"{name} is {listed}, not {getattr(self, name)!r}")
+        if self.locks not in {None, "brief"}:
+            raise ConfigError(f"locks is None or 'brief', not {self.locks!r}")
+        for name in ("every", "busy_timeout"):
+            if not getattr(self, name) >= 0:
+                raise ConfigError(f"{name} is a number of seconds")
+        for name in ("max_rows", "max_bytes"):
+            if getattr(self, name) < 1:
+                raise ConfigError(f"{name} is at least 1")
+
+
+def patterns(given: str | Sequence[str] | None, keyword: str) -> tuple[str, ...]:
+    """Returns patterns as a tuple; they may be separated by commas.
+
+    Raises:
+        ConfigError: The list is empty.
+    """
+    if given is None:
+        return ()
+    listed = [given] if isinstance(given, str) else list(given)
+    found = tuple(part for each in listed for part in each.split(",") if part)
+    if not found:
+        raise ConfigError(f"{keyword} is empty: leave it out, or write for example shop.*")
+    return found
+
+
+__all__ = ["Mode", "OnDrop", "OnTruncate", "SchemaChanges", "Settings", "patterns"]

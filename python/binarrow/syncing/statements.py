@@ -1,0 +1,240 @@
+"""Applies statements of the source to the target: CREATE, ALTER, RENAME, TRUNCATE, DROP."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from binarrow._native import Position, SchemaChange, Truncate
+from binarrow.syncing.errors import SyncError
+from binarrow.syncing.evolution import evolved, extended
+from binarrow.syncing.names import Name, shown, split
+from binarrow.syncing.operations import Alter, Append, Clear, Drop, Record, Rename
+from binarrow.syncing.rows import with_envelope
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from binarrow.syncing.tables import Tables
+
+LOG = logging.getLogger("binarrow.sync")
+
+
+class Statements:
+    """The effect of statements on the tables of a target."""
+
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
+        self._settings = tables.settings
+        self._structures = tables.structures
+        self._before: Position | None = None
+
+    def apply(self, item: SchemaChange | Truncate, before: Position | None) -> None:
+        """Applies a statement; `before` is a position before it.
+
+        Raises:
+            SyncError: The settings do not permit it.
+        """
+        self._before = before
+        if isinstance(item, Truncate):
+            self._truncate((item.database, item.table), item)
+            return
+        names = [split(text) for text in item.tables]
+        match item.kind:
+            case "create":
+                for name in names:
+                    self._create(name, item)
+            case "drop":
+                self._drop_all(names, item.database)
+            case "rename":
+                for old, new in item.renames:
+                    self._rename(split(old), split(new), item)
+            case "alter":
+                self._alter_all(names, item)
+            case "truncate":  # of a table whose name is not certain
+                for name in names:
+                    self._truncate(name, item)
+
+    # ------------------------------------------------------------------------ rows
+
+    def _truncate(self, name: Name, item: SchemaChange | Truncate) -> None:
+        record = self._tables.followed(name)
+        if record is None:
+            return
+        policy = self._settings.on_truncate
+        if policy == "fail":
+            raise SyncError(
+                f"{shown(name)} was emptied: continue with on_truncate='apply' or 'keep'"
+            )
+        if policy == "keep":
+            LOG.warning("%s was emptied: the target keeps its rows", shown(name))
+        elif self._settings.mode == "mirror":
+            self._tables.put(record, Clear(name))
+        else:
+            self._tables.put(record, Append(name, _row("truncate", record, item)))
+
+    def _drop_all(self, names: list[Name], database: str) -> None:
+        for name in names:
+            self._drop(name, "was dropped")
+        if not names:
+            for name in [one for one in self._tables.records if one[0] == database]:
+                self._drop(name, "was dropped with its database")
+
+    def _drop(self, name: Name, what: str) -> None:
+        self._tables.unsettled.pop(name, None)
+        record = self._tables.followed(name)
+        if record is None:
+            return
+        if self._settings.on_drop == "fail":
+            raise SyncError(f"{shown(name)} {what}: continue with on_drop='keep' or 'drop'")
+        self._tables.reloads.discard(name)
+        if self._settings.on_drop == "drop" and self._settings.mode == "mirror":
+            self._tables.put(record, Drop(name))
+            del self._tables.records[name]
+            self._tables.summary.tables.pop(name, None)
+            return
+        LOG.warning("%s %s: its rows stay in the target", shown(name), what)
+        self._tables.pending.finish(name)
+        self._tables.put(replace(record, status="dropped"))
+        self._tables.summary.of(name).status = "dropped"
+
+    # ------------------------------------------------------------------------ tables
+
+    def _create(self, name: Name, item: SchemaChange) -> None:
+        if not self._tables.selection.has(name):
+            return
+        record = self._tables.followed(name)
+        if record is not None and not item.changes_rows:
+            return  # IF NOT EXISTS, and it existed
+        if record is not None:
+            self._drop(name, "was replaced by another table")
+        if self._is_stored_at(name, item):
+            self._tables.create(name, item.position)
+        else:
+            self._tables.unsettled[name] = item.position.base
+
+    def _is_stored_at(self, name: Name, item: SchemaChange) -> bool:
+        """True if the structure after the statement is in force at its position.
+
+        The position of a CREATE TABLE ... SELECT is before the statement.
+        """
+        place = (item.position.file, item.position.offset)
+        changes = self._structures.history.changes(*name, start=self._before)
+        return any((one.position.file, one.position.offset) == place for one in changes)
+
+    def _rename(self, name: Name, to: Name, item: SchemaChange) -> None:
+        record = self._tables.followed(name)
+        follows = self._tables.selection.has(to)
+        if record is None or not follows or self._settings.mode == "history":
+            self._drop(name, f"was renamed to {shown(to)}")
+            if follows:
+                self._replace(to, item)
+            return
+        self._tables.own(to)
+        self._tables.pending.add(Rename(name, to))
+        if name in self._tables.reloads or record.status == "incomplete":
+            self._tables.reloads.discard(name)
+            self._tables.reloads.add(to)
+        del self._tables.records[name]
+        self._tables.put(replace(record, name=to))
+        moved = self._tables.summary.tables.pop(name, None)
+        if moved is not None:
+            self._tables.summary.tables[to] = moved
+
+    def _replace(self, name: Name, item: SchemaChange) -> None:
+        """Reads a table that got another one's name."""
+        if self._structures.find(name, item.position) is None:
+            return  # a later part of the statement renames it again
+        is_new = name not in self._tables.records
+        if is_new or self._settings.mode == "mirror":
+            self._tables.create(name, item.position)
+            self._tables.reloads.add(name)
+        else:
+            self._tables.reload(name, "another table has its name now")
+
+    # ------------------------------------------------------------------------ columns
+
+    def _alter_all(self, names: list[Name], item: SchemaChange) -> None:
+        if item.renames and item.tool is None:
+            for old, new in item.renames:
+                self._drop(split(old), f"was renamed to {new}")
+                if self._tables.selection.has(split(new)):
+                    self._replace(split(new), item)
+            return
+        for name in names:
+            record = self._tables.followed(name)
+            if record is not None:
+                self._alter(record, item)
+
+    def _alter(self, record: Record, item: SchemaChange) -> None:
+        name = record.name
+        table = self._structures.find(name, item.position)
+        if table is None:
+            raise SyncError(f"{shown(name)}: the history does not contain it after an ALTER TABLE")
+        schema = self._structures.columns(table, item.position)
+        self._tables.check_key(table)
+        key = tuple(table.row_key)
+        if schema != record.schema and self._settings.schema_changes == "fail":
+            raise SyncError(
+                f"{shown(name)} has other columns from {item.position} on: continue with"
+                " schema_changes='follow'"
+            )
+        if self._settings.mode == "history":
+            self._extend(replace(record, key=key), schema, item)
+            return
+        columns = None
+        if item.changes_rows or item.tool is not None:
+            why = "a statement changes values that the log does not contain"
+        else:
+            why = "values of a column are not in the log"
+            renamed = {new: old for old, new in item.renamed_columns}
+            columns = evolved(record.schema, schema, table, renamed)
+        if columns is None:
+            self._tables.create_as(table, schema)
+            self._tables.reload(name, why)
+        elif schema != record.schema or any(one.source != one.field.name for one in columns):
+            self._tables.put(Record(name, schema, key), Alter(name, columns))
+        else:
+            self._tables.put(Record(name, schema, key))
+
+    def _extend(self, record: Record, schema: pa.Schema, item: SchemaChange) -> None:
+        """Adds columns to a history of changes, which keeps those that the source drops."""
+        if item.changes_rows:
+            self._tables.reload(record.name, "a statement changes existing values")
+        columns = extended(record.schema, schema)
+        if columns is None:
+            raise SyncError(
+                f"{shown(record.name)}: a column has a type from {item.position} on to which"
+                " earlier values of the history cannot be converted: use another target"
+            )
+        wanted = _schema_of(columns)
+        if wanted != record.schema:
+            stored = extended(with_envelope(record.schema), with_envelope(wanted))
+            operations = [Alter(record.name, stored)] if stored is not None else []
+            self._tables.put(replace(record, schema=wanted), *operations)
+        else:
+            self._tables.put(record)
+
+
+def _schema_of(columns: tuple[object, ...]) -> pa.Schema:
+    import pyarrow as pa
+
+    return pa.schema([column.field for column in columns])  # type: ignore[attr-defined]
+
+
+def _row(kind: str, record: Record, item: SchemaChange | Truncate) -> pa.Table:
+    """Returns a row of a history without values of the table."""
+    import pyarrow as pa
+
+    schema = with_envelope(record.schema)
+    known = {
+        "_change_type": kind,
+        "_commit_version": item.commit_version,
+        "_commit_timestamp": item.commit_timestamp,
+        "_change_ordinal": -1,
+    }
+    return pa.Table.from_pylist([known], schema=schema)
+
+
+__all__ = ["Statements"]

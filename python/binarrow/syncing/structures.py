@@ -1,0 +1,135 @@
+"""The structures of the source's tables at each position of the log.
+
+A table history in a file beside the target. The target contains a copy of the file, which is
+committed with the rows: a sync that starts again begins with it.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from binarrow._native import Position, SchemaError, TableSchema, TypeOptions
+from binarrow.history import SchemaHistory
+from binarrow.syncing.names import Name, Selection, split
+from binarrow.syncing.rows import ADDED, PRESENT, plain
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+TYPES = TypeOptions(enum="text")
+"""The types of the change stream."""
+
+
+class Structures:
+    """The structures of tables, from a history that this object keeps."""
+
+    def __init__(self, file: Path, stored: bytes | None, *, is_mariadb: bool) -> None:
+        self._file = file
+        self._remove()
+        if stored is not None:
+            file.write_bytes(stored)
+        self.history = SchemaHistory.open(self._file)
+        self._is_mariadb = is_mariadb
+        self._copied: Position | None = None
+
+    def _place(self, position: Position) -> Position | None:
+        """Returns the position, or None (the end of the history) if it is after the end.
+
+        The copy in a target has no statement between the end and the position of the target.
+        """
+        covered = self.history.covered
+        if not covered or covered[-1].stop.server != position.server:
+            return None
+        stop = covered[-1].stop
+        is_after = (stop.file_number or 0, stop.offset) < (
+            position.file_number or 0,
+            position.offset,
+        )
+        return None if is_after else position.base
+
+    def tables(self, position: Position, selection: Selection) -> list[Name]:
+        """Returns the selected tables that exist at a position."""
+        names = [split(text) for text in self.history.tables(self._place(position))]
+        selected = sorted(name for name in names if selection.has(name))
+        if not self._is_mariadb:
+            return selected
+        found = {name: self.find(name, position) for name in selected}
+        return [name for name, table in found.items() if table and not is_sequence(table)]
+
+    def find(self, name: Name, position: Position) -> TableSchema | None:
+        """Returns a table at a position; None if there is no such table."""
+        return self.history.find(*name, self._place(position))
+
+    def columns(self, table: TableSchema, position: Position) -> pa.Schema:
+        """Returns the columns of a table that the target has, with their types."""
+        native = self.history.__binarrow_history__()
+        schema = native.arrow_schema(table.database, table.table, TYPES, self._place(position))
+        if schema is None:
+            raise SchemaError(f"the history has no table {table.database}.{table.table}")
+        return plain(schema, self.left_out(table))
+
+    def of_batch(self, batch: pa.RecordBatch, left_out: Sequence[str]) -> pa.Schema:
+        """Returns the columns of a table that the target has, from a batch of its changes."""
+        return plain(batch.schema, [*ADDED, PRESENT, *left_out])
+
+    def left_out(self, table: TableSchema) -> list[str]:
+        """Returns the columns that the target does not have: those that MariaDB computes.
+
+        Their values are not always in MariaDB's log.
+        """
+        if not self._is_mariadb:
+            return []
+        return [column.name for column in table.columns if column.generated is not None]
+
+    def _remove(self) -> None:
+        for ending in ("", "-wal", "-shm", ".copy", ".default.lock"):
+            self._file.with_name(self._file.name + ending).unlink(missing_ok=True)
+
+    def copy(self, position: Position) -> bytes | None:
+        """Returns a copy of the file; None if it has not changed since the last copy."""
+        if self._copied is not None and not any(self.history.changes(start=self._copied)):
+            return None
+        copy = self._file.with_name(self._file.name + ".copy")
+        copy.unlink(missing_ok=True)
+        with closing(sqlite3.connect(self._file)) as database:
+            database.execute("VACUUM INTO ?", [str(copy)])
+        self._copied = position
+        return copy.read_bytes()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.history.close()
+        self._remove()
+
+
+SEQUENCE = (
+    "next_not_cached_value",
+    "minimum_value",
+    "maximum_value",
+    "start_value",
+    "increment",
+    "cache_size",
+    "cycle_option",
+    "cycle_count",
+)
+"""The columns of a sequence of MariaDB."""
+
+
+def is_sequence(table: TableSchema) -> bool:
+    """True if it is not a table, but a sequence of MariaDB, whose log contains a row of it."""
+    return tuple(column.name for column in table.columns) == SEQUENCE and not table.row_key
+
+
+__all__ = ["TYPES", "Structures", "is_sequence"]

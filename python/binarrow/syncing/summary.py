@@ -1,0 +1,56 @@
+"""The result of a sync."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from binarrow._native import Position
+    from binarrow.syncing.names import Name
+
+
+@dataclass
+class SyncedTable:
+    """A table in the result of :func:`binarrow.sync`.
+
+    Attributes:
+        status: ``"followed"``, ``"dropped"`` (it does not exist on the server any more) or
+            ``"left out"`` (``tables`` does not select it any more). The rows of the last two
+            remain in the target.
+        changes: The number of rows that were loaded, or that the log contains.
+        loads: How often its existing rows were read in this run.
+    """
+
+    status: str = "followed"
+    changes: int = 0
+    loads: int = 0
+
+
+@dataclass
+class SyncSummary:
+    """The result of :func:`binarrow.sync`.
+
+    Attributes:
+        tables: The tables in the target, by database and name.
+        position: The position in the log up to which the target contains the changes.
+        changes: The number of rows of all tables.
+        commits: The number of commits.
+        last_change: The time of the last change in the target, in UTC; None before the first one.
+        seconds: The duration.
+    """
+
+    tables: dict[Name, SyncedTable] = field(default_factory=dict)
+    position: Position | None = None
+    changes: int = 0
+    commits: int = 0
+    last_change: datetime | None = None
+    seconds: float = 0.0
+
+    def of(self, name: Name) -> SyncedTable:
+        """Returns the entry of a table."""
+        return self.tables.setdefault(name, SyncedTable())
+
+
+__all__ = ["SyncSummary", "SyncedTable"]

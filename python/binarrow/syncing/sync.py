@@ -1,0 +1,126 @@
+"""The function `binarrow.sync`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Literal
+
+from binarrow.server import Server, connect
+from binarrow.syncing.errors import SyncError
+from binarrow.syncing.names import Selection
+from binarrow.syncing.settings import (
+    Mode,
+    OnDrop,
+    OnTruncate,
+    SchemaChanges,
+    Settings,
+    patterns,
+)
+from binarrow.syncing.target import open_target
+
+if TYPE_CHECKING:
+    from binarrow.syncing.summary import SyncSummary
+
+
+def sync(
+    source: str | Server,
+    target: str,
+    *,
+    tables: str | Sequence[str] | None = None,
+    exclude_tables: str | Sequence[str] | None = None,
+    mode: Mode = "mirror",
+    once: bool = False,
+    every: float = 10.0,
+    schema_changes: SchemaChanges = "follow",
+    on_truncate: OnTruncate = "apply",
+    on_drop: OnDrop = "keep",
+    locks: Literal["brief"] | None = None,
+    max_rows_per_second: int | None = None,
+    busy_timeout: float = 300.0,
+    on_commit: Callable[[SyncSummary], object] = lambda _: None,
+    is_stopped: Callable[[], bool] = lambda: False,
+    password_file: str | os.PathLike[str] | None = None,
+) -> SyncSummary:
+    """Copies tables of a server into a target, and keeps them up to date with its log.
+
+        binarrow.sync("mysql://repl@db.example/", "duckdb:///shop.duckdb", tables="shop.*",
+                      once=True, password_file="secret")
+
+    The target contains its position in the log: a sync that starts again, after its end or a crash,
+    continues there, and each change is applied once. Tables that ``tables`` selects for the first
+    time are loaded.
+
+    Args:
+        source: The URL of a server, as for :func:`binarrow.connect`, or a connection.
+        target: ``"duckdb:///shop.duckdb"``, a DuckDB file. Each database is a schema of it. The
+            file is open only during a commit.
+        tables: The tables, as globs of ``database.table``. None selects all tables.
+        exclude_tables: Tables to leave out, as globs.
+        mode: ``"mirror"``: the target has the current rows. ``"history"``: it has all changes, with
+            ``_change_type``, ``_commit_version``, ``_commit_timestamp`` and ``_change_ordinal``.
+        once: If true, the sync ends at the present end of the log.
+        every: Seconds between two commits.
+        schema_changes: ``"follow"`` applies ALTER TABLE to the target; ``"fail"`` raises an error.
+        on_truncate: The reaction to TRUNCATE: ``"apply"``, ``"keep"`` (the target keeps its rows)
+            or ``"fail"``.
+        on_drop: The reaction to DROP TABLE: ``"keep"`` (the table stays in the target), ``"drop"``
+            or ``"fail"``.
+        locks: As for :meth:`Server.stream`: ``"brief"`` permits a lock of all tables while the
+            snapshot of a chunk is opened.
+        max_rows_per_second: The maximum number of existing rows that are read per second.
+        busy_timeout: Seconds for which a commit waits while another process uses the target.
+        on_commit: A function that is called after each commit, with the result so far.
+        is_stopped: A function that returns true if the sync is to end. It is called four times per
+            second.
+        password_file: As for :func:`binarrow.connect`.
+
+    Returns:
+        The tables, the number of changes, and the position.
+
+    Raises:
+        SyncError: The source and the target do not fit together. The message says what to do.
+        TargetBusyError: Another process uses the target.
+        ConfigError: A keyword is not valid, or the package for the target is missing.
+        BinarrowError: The server or its log cannot be read.
+    """
+    settings = Settings(
+        tables=patterns(tables, "tables"),
+        exclude_tables=patterns(exclude_tables, "exclude_tables"),
+        mode=mode,
+        once=once,
+        every=every,
+        schema_changes=schema_changes,
+        on_truncate=on_truncate,
+        on_drop=on_drop,
+        locks=locks,
+        max_rows_per_second=max_rows_per_second,
+        busy_timeout=busy_timeout,
+        on_commit=on_commit,
+        is_stopped=is_stopped,
+    )
+    place = open_target(target, settings)
+    from binarrow.syncing.follower import Follower
+    from binarrow.syncing.structures import Structures
+
+    with ExitStack() as stack:
+        server = source
+        if isinstance(server, str):
+            server = stack.enter_context(connect(server, password_file=password_file))
+        stack.enter_context(place.lock())
+        stored = place.load()
+        state, copy = stored if stored is not None else (None, None)
+        if state is not None and state.mode != mode:
+            raise SyncError(
+                f"the target was created with mode={state.mode!r}: use this mode, or another target"
+            )
+        folds = server.variables("lower_case_table_names").get("lower_case_table_names", "0")
+        selection = Selection(settings.tables, settings.exclude_tables, ignores_case=folds != "0")
+        structures = stack.enter_context(
+            Structures(place.structures_file, copy, is_mariadb=server.flavor == "mariadb")
+        )
+        return Follower(server, place, settings, structures, selection).run(state)
+
+
+__all__ = ["sync"]

@@ -1,0 +1,223 @@
+"""The tables of a target, and the changes of the next commit."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from binarrow._native import ChangeBatch, Position
+from binarrow.syncing.errors import SyncError
+from binarrow.syncing.evolution import extended
+from binarrow.syncing.names import Name, Selection, check_letter_case, shown
+from binarrow.syncing.operations import Alter, Create, Operation, Record, Status
+from binarrow.syncing.pending import Pending
+from binarrow.syncing.reduce import TIME
+from binarrow.syncing.rows import (
+    ADDED,
+    PRESENT,
+    after,
+    check_complete,
+    conformed,
+    fits,
+    with_envelope,
+)
+from binarrow.syncing.structures import Structures, is_sequence
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    import pyarrow as pa
+
+    from binarrow._native import TableSchema
+    from binarrow.syncing.settings import Settings
+    from binarrow.syncing.summary import SyncSummary
+    from binarrow.syncing.target import Target
+
+LOG = logging.getLogger("binarrow.sync")
+
+
+class Tables:
+    """The tables of a target as they are after the next commit."""
+
+    def __init__(
+        self,
+        target: Target,
+        settings: Settings,
+        structures: Structures,
+        selection: Selection,
+        summary: SyncSummary,
+    ) -> None:
+        self.settings = settings
+        self.structures = structures
+        self.selection = selection
+        self.summary = summary
+        self.pending = Pending(settings)
+        self.records: dict[Name, Record] = {}
+        self.reloads: set[Name] = set()
+        """Tables whose rows are to be read again after the next commit."""
+        self.unsettled: dict[Name, Position] = {}
+        """Tables that a transaction creates which may not be complete, with the place before it."""
+        self._target = target
+        self._owned: set[Name] = set()
+
+    def restore(self, records: Mapping[Name, Record]) -> None:
+        """Begins with the tables that a target has."""
+        self.records = dict(records)
+        self._owned = set(records)
+
+    def followed(self, name: Name) -> Record | None:
+        """Returns a table whose changes are applied."""
+        record = self.records.get(name)
+        return record if record is not None and record.is_followed else None
+
+    # ---------------------------------------------------------------------------- changes
+
+    def put(self, record: Record, *operations: Operation) -> None:
+        """Sets the state of a table, and adds operations on it."""
+        self.records[record.name] = record
+        for operation in operations:
+            self.pending.add(operation)
+
+    def add_rows(self, change: ChangeBatch) -> None:
+        """Adds changes of a table.
+
+        Raises:
+            SyncError: The table is not known, or the target cannot hold a value.
+        """
+        name = (change.database, change.table)
+        batch = change.to_pyarrow()
+        table = change.table_schema
+        if is_sequence(table):
+            return
+        left_out = self.structures.left_out(table)
+        check_complete(name, batch, left_out)
+        record = self.followed(name)
+        if record is None or not fits(batch, record.schema, left_out):
+            is_created = name in self.unsettled
+            if record is None and not is_created:
+                raise SyncError(f"{shown(name)}: the log has rows of it, and no CREATE TABLE")
+            if self.settings.mode == "mirror" and not is_created:
+                self.reload(name, "its rows have other columns than expected")
+                return
+            self.own(name)
+            record = self.create_as(table, self.structures.of_batch(batch, left_out))
+        if record.key != table.row_key:
+            self.check_key(table)
+            record = self.records[name] = replace(record, key=tuple(table.row_key))
+        if record.loaded_version >= 0:
+            batch = after(batch, record.loaded_version)
+        if name not in self.reloads:
+            self.pending.add_rows(record, conformed(name, batch, record.schema))
+            self.summary.of(name).changes += batch.num_rows
+            self.summary.changes += batch.num_rows
+            if batch.num_rows:
+                self.summary.last_change = batch.column(TIME)[-1].as_py()
+
+    def reload(self, name: Name, why: str) -> None:
+        """Reads the rows of a table again, after the next commit."""
+        if self.settings.mode == "history":
+            LOG.warning("%s: %s: the history does not contain this", shown(name), why)
+            return
+        LOG.warning("%s: %s: its rows are read again", shown(name), why)
+        self.reloads.add(name)
+
+    # ---------------------------------------------------------------------------- tables
+
+    def create(self, name: Name, position: Position) -> None:
+        """Creates a table in the target as it is at a position."""
+        table = self.structures.find(name, position)
+        if table is None:
+            raise SyncError(f"the history has no table {shown(name)}")
+        self.own(name)
+        self.create_as(table, self.structures.columns(table, position))
+
+    def create_as(self, table: TableSchema, schema: pa.Schema) -> Record:
+        """Creates a table in the target, which replaces one with the name.
+
+        A history of changes keeps its rows, and gets more columns.
+        """
+        import pyarrow as pa
+
+        name = (table.database, table.table)
+        self.check_key(table)
+        taken = {column.lower() for column in schema.names} & {*ADDED, PRESENT}
+        if taken:
+            raise SyncError(
+                f"{shown(name)} has a column {min(taken)}, which is the name of a column of the"
+                " envelope: leave the table out"
+            )
+        known = self.records.get(name)
+        if known is not None and self.settings.mode == "history":
+            columns = extended(known.schema, schema)
+            if columns is None:
+                raise SyncError(
+                    f"{shown(name)} has a column of a type to which the earlier values of the"
+                    " history cannot be converted: use another target"
+                )
+            schema = pa.schema([column.field for column in columns])
+            stored = extended(with_envelope(known.schema), with_envelope(schema)) or ()
+            operation: Operation = Alter(name, stored)
+        else:
+            operation = Create(name, self._stored(schema))
+        record = Record(name, schema, tuple(table.row_key))
+        self.put(record, operation)
+        self.summary.of(name).status = "followed"
+        return record
+
+    def own(self, name: Name) -> None:
+        """Checks that a table of the name may be created in the target.
+
+        Raises:
+            SyncError: Another tool has created it.
+        """
+        if name not in self._owned:
+            check_letter_case({*self.records, name})
+            self._target.check_free([name])
+            self._owned.add(name)
+
+    def check_key(self, table: TableSchema) -> None:
+        """Checks that the rows of a table can be identified.
+
+        Raises:
+            SyncError: It is to be mirrored, and has no key.
+        """
+        if self.settings.mode == "mirror" and not table.row_key:
+            raise SyncError(
+                f"{table.database}.{table.table} has no primary key and no unique key of columns"
+                " that are NOT NULL, so its rows cannot be identified: add a key, leave the table"
+                " out (exclude_tables), or use mode='history'"
+            )
+
+    def _stored(self, schema: pa.Schema) -> pa.Schema:
+        return schema if self.settings.mode == "mirror" else with_envelope(schema)
+
+    # ---------------------------------------------------------------------------- commits
+
+    def settle(self, position: Position) -> None:
+        """Creates tables without rows whose statement was in a transaction that is complete."""
+        for name, before in list(self.unsettled.items()):
+            if position.base == before:
+                continue
+            del self.unsettled[name]
+            if not self.followed(name) and self.structures.find(name, position):
+                self.create(name, position)
+
+    def loads(self, existing: Iterable[Name]) -> list[Name]:
+        """Returns the tables to be loaded now, and empties them in the target.
+
+        A table that does not exist any more is incomplete until a statement renames or drops it.
+        """
+        names = sorted(name for name in self.reloads if self.followed(name))
+        self.reloads.clear()
+        found = set(existing)
+        for name in names:
+            record = self.records[name]
+            self.summary.of(name).loads += name in found
+            status: Status = "followed" if name in found else "incomplete"
+            operations = [Create(name, record.schema)] if self.settings.mode == "mirror" else []
+            self.put(replace(record, status=status), *operations)
+        return [name for name in names if name in found]
+
+
+__all__ = ["Tables"]

@@ -1,0 +1,71 @@
+"""Targets: the interface, and the URLs that name them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Protocol
+
+from binarrow._native import ConfigError
+from binarrow.syncing.names import Name
+from binarrow.syncing.operations import Operation, State
+from binarrow.syncing.settings import Settings
+
+SUPPORTED = "duckdb:///FILE.duckdb"
+
+
+class Target(Protocol):
+    """A place for the tables of a database."""
+
+    @property
+    def structures_file(self) -> Path:
+        """The file for the structures of tables while a sync runs."""
+
+    def lock(self) -> AbstractContextManager[object]:
+        """Refuses other writers."""
+
+    def load(self) -> tuple[State, bytes] | None:
+        """Returns the committed state and structures; None if the target is new."""
+
+    def check_free(self, names: Sequence[Name]) -> None:
+        """Checks that another tool has not created tables with these names."""
+
+    def commit(self, operations: Sequence[Operation], state: State, copy: bytes | None) -> None:
+        """Applies operations and stores the state, all of it or nothing."""
+
+
+def open_target(url: str, settings: Settings) -> Target:
+    """Returns the target of a URL.
+
+    Raises:
+        ConfigError: The URL is not supported, or the library for it is missing.
+    """
+    scheme, _, rest = url.partition("://")
+    opener = _OPENERS.get(scheme)
+    if opener is None or not rest:
+        raise ConfigError(f"the target {url!r} is not supported: write {SUPPORTED}")
+    return opener(rest, settings)
+
+
+def _duckdb(rest: str, settings: Settings) -> Target:
+    try:
+        import duckdb
+    except ImportError:
+        raise ConfigError(
+            "a target duckdb:// needs the package duckdb: pip install 'binarrow[duckdb]'"
+        ) from None
+    del duckdb
+    from binarrow.syncing.duckdb_file import DuckdbFile
+
+    if not rest.startswith("/") or rest.endswith("/"):
+        raise ConfigError(
+            f"the target 'duckdb://{rest}' has no file: write duckdb:///shop.duckdb, or"
+            " duckdb:////var/lib/shop.duckdb for an absolute path"
+        )
+    return DuckdbFile(rest[1:], settings)
+
+
+_OPENERS: dict[str, Callable[[str, Settings], Target]] = {"duckdb": _duckdb}
+
+__all__ = ["Target", "open_target"]

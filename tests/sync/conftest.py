@@ -1,0 +1,43 @@
+"""Servers as they are installed, a user for `sync`, and the comparison of a target with SELECT."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from support import live
+from support.servers.servers import Server
+from support.sync_source import SECRET, Source
+
+AS_INSTALLED = {
+    "mysql": "--binlog-row-metadata=MINIMAL",
+    "mariadb-11.8": "--binlog-row-metadata=NO_LOG",
+}
+DATABASES = ("shop", "crm", "live")
+
+
+@pytest.fixture(scope="session", params=[*AS_INSTALLED])
+def started(request: pytest.FixtureRequest) -> Iterator[Server]:
+    """A server whose log contains no names of columns."""
+    options = (AS_INSTALLED[request.param], "--binlog-format=ROW")
+    with live.server(request.param, *options) as server:
+        server.execute(
+            f"CREATE USER mirror@'%' IDENTIFIED BY '{SECRET}'",
+            "GRANT REPLICATION SLAVE, REPLICATION CLIENT, SELECT ON *.* TO mirror@'%'",
+        )
+        yield server
+
+
+@pytest.fixture
+def source(started: Server, tmp_path: Path) -> Source:
+    started.execute(
+        *(f"DROP DATABASE IF EXISTS {name}" for name in DATABASES[:2]),
+        "CREATE DATABASE shop CHARACTER SET utf8mb4",
+        "USE shop",
+    )
+    password = tmp_path / "password"
+    password.write_text(SECRET)
+    password.chmod(0o600)
+    return Source(started, tmp_path, password)

@@ -1,0 +1,215 @@
+"""`binarrow sync` on the command line: exit codes, signals, messages."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from support import live
+from support.oracles.duckdb_tables import read_target
+from support.sync_source import Source
+
+EXECUTABLE = [sys.executable, "-c", "from binarrow.cli import main; main()", "sync"]
+
+
+@pytest.fixture(scope="session", params=["mysql"])
+def started(request: pytest.FixtureRequest, started: Any) -> Any:
+    return started
+
+
+@pytest.fixture
+def shop(source: Source) -> Source:
+    source.execute("CREATE TABLE t (id INT PRIMARY KEY, v INT)", "INSERT INTO t VALUES (1, 1)")
+    return source
+
+
+def arguments(shop: Source, *more: str, target: str | None = None) -> list[str]:
+    login = ["--password-file", str(shop.password_file), "--tables", "shop.*"]
+    return [*EXECUTABLE, shop.url, target or shop.target, *login, *more]
+
+
+def run(shop: Source, *more: str, target: str | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        arguments(shop, *more, target=target),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+        stdin=subprocess.DEVNULL,
+    )
+
+
+def test_once(shop: Source) -> None:
+    ran = run(shop, "--once")
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert "shop.t" in ran.stdout
+    shop.check("shop.t")
+    ran = run(shop, "--once", "--json")
+    assert json.loads(ran.stdout) == {
+        "database": "shop",
+        "table": "t",
+        "status": "followed",
+        "changes": 0,
+        "loads": 0,
+    }
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signals(shop: Source, number: signal.Signals) -> None:
+    """It follows until a signal, and commits before it ends."""
+    process = subprocess.Popen(
+        arguments(shop, "--every", "0.2s"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        live.until(lambda: shop.file.exists() and rows(shop) == 1)
+        shop.execute("INSERT INTO t VALUES (2, 2)")
+        live.until(lambda: rows(shop) == 2)
+        shop.execute("INSERT INTO t VALUES (3, 3)")
+        process.send_signal(number)
+        output, errors = process.communicate(timeout=20)
+    finally:
+        process.kill()
+        process.wait()
+    assert (process.returncode, errors) == (128 + number, "")
+    assert "the target is at" in output
+    assert run(shop, "--once").returncode == 0
+    shop.check("shop.t")
+
+
+def test_progress(shop: Source) -> None:
+    """On a terminal, stderr shows the number of rows and the position."""
+    controller, terminal = pty.openpty()
+    ran = subprocess.run(
+        arguments(shop, "--once"), stdout=subprocess.PIPE, stderr=terminal, check=False, timeout=60
+    )
+    os.close(terminal)
+    shown = os.read(controller, 1 << 20).decode()
+    os.close(controller)
+    assert ran.returncode == 0
+    assert "at binlog." in shown
+
+
+def rows(shop: Source) -> int:
+    try:
+        return read_target(shop.file, "shop.t").total()
+    except duckdb.Error:
+        return -1
+
+
+def test_a_busy_target(shop: Source) -> None:
+    """Another process has the file open: the commit waits, and then says so."""
+    shop.sync()
+    shop.execute("INSERT INTO t VALUES (2, 2)")
+    holder = "import duckdb, sys, time; f = duckdb.connect(sys.argv[1], read_only=True); print(1, flush=True); time.sleep(float(sys.argv[2]))"
+    for seconds, timeout, code in ((60, "1s", 3), (2, "30s", 0)):
+        process = subprocess.Popen(
+            [sys.executable, "-c", holder, str(shop.file), str(seconds)], stdout=subprocess.PIPE
+        )
+        try:
+            assert process.stdout is not None
+            process.stdout.readline()
+            ran = run(shop, "--once", "--busy-timeout", timeout)
+        finally:
+            process.kill()
+            process.wait()
+            process.stdout.close()
+        assert ran.returncode == code, ran.stderr
+        assert ("close it there" in ran.stderr) == (code == 3)
+    shop.check("shop.t")
+
+
+def test_two_syncs(shop: Source) -> None:
+    process = subprocess.Popen(
+        arguments(shop, "--every", "0"), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    try:
+        live.until(lambda: shop.file.exists() and rows(shop) == 1)
+        ran = run(shop, "--once")
+    finally:
+        process.kill()
+        process.wait()
+    assert ran.returncode == 3
+    assert ran.stderr.count("\n") == 1
+    assert "another sync writes" in ran.stderr
+
+
+def test_errors(shop: Source, tmp_path: Path) -> None:
+    """Each error is one line that says what to do, and nothing is written."""
+    other = tmp_path / "other.duckdb"
+    with duckdb.connect(str(other)) as file:
+        file.execute("CREATE SCHEMA shop; CREATE TABLE shop.T (x INT)")
+    damaged = tmp_path / "damaged.duckdb"
+    damaged.write_bytes(b"no database")
+    for target, code, words in (
+        ("mongodb://x/y", 2, "is not supported: write duckdb:///"),
+        ("duckdb://", 2, "is not supported"),
+        ("duckdb://host/x", 2, "has no file"),
+        (f"duckdb:///{other}", 1, "that no sync created"),
+        (f"duckdb:///{damaged}", 1, "cannot be opened"),
+        (f"duckdb:///{tmp_path}/none/x.duckdb", 1, "create"),
+    ):
+        ran = run(shop, "--once", target=target)
+        assert (ran.returncode, ran.stdout) == (code, ""), ran.stderr
+        assert words in ran.stderr
+        assert ran.stderr.count("\n") == 1, ran.stderr
+    for more, code, words in (
+        (["--tables", "none.*", "--exclude-tables", "shop.*"], 1, "no table"),
+        (["--tables", "shop"], 2, "is not database.table"),
+        (["--every", "soon"], 2, "is not a number of seconds"),
+    ):
+        ran = run(shop, "--once", *more)
+        assert ran.returncode == code, ran.stderr
+        assert words in ran.stderr
+    shop.execute("CREATE TABLE n (v INT)", "INSERT INTO n VALUES (1), (1)")
+    ran = run(shop, "--once")
+    assert ran.returncode == 1
+    assert "shop.n has no primary key" in ran.stderr
+    assert not shop.file.exists()
+
+
+def test_without_the_package(shop: Source, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    hidden = tmp_path / "hidden"
+    hidden.mkdir()
+    (hidden / "duckdb.py").write_text("raise ImportError")
+    monkeypatch.setenv("PYTHONPATH", str(hidden))
+    ran = run(shop, "--once")
+    assert (ran.returncode, ran.stderr.count("\n")) == (2, 1)
+    assert "pip install 'binarrow[duckdb]'" in ran.stderr
+
+
+def test_modes_are_not_mixed(shop: Source) -> None:
+    shop.sync()
+    ran = run(shop, "--once", "--mode", "history")
+    assert ran.returncode == 1
+    assert "mode='mirror'" in ran.stderr
+
+
+def test_names_that_differ_in_letter_case(shop: Source) -> None:
+    shop.execute("CREATE TABLE T (id INT PRIMARY KEY)")
+    ran = run(shop, "--once")
+    assert ran.returncode == 1 or ran.returncode == 2
+    assert "differ only in letter case" in ran.stderr
+    assert not shop.file.exists()
+
+
+def test_a_later_table_without_key(shop: Source) -> None:
+    """It is refused when its statement arrives; leaving it out continues."""
+    shop.sync()
+    shop.execute("CREATE TABLE n (v INT)", "INSERT INTO n VALUES (1)", "UPDATE t SET v = 8")
+    ran = run(shop, "--once")
+    assert ran.returncode == 1
+    assert "shop.n has no primary key" in ran.stderr
+    shop.sync(exclude_tables="shop.n")
+    shop.check("shop.t")

@@ -1,0 +1,49 @@
+"""The examples of `sync` in the documentation."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from support.documents import environment, examples
+from support.oracles.duckdb_tables import read_source, read_target
+from support.sync_source import SECRET, Source
+
+
+@pytest.mark.parametrize("kind", ["python", "sh"])
+def test_examples(source: Source, kind: str) -> None:
+    source.execute(
+        "DROP USER IF EXISTS repl@'%'",
+        f"CREATE USER repl@'%' IDENTIFIED BY '{SECRET}'",
+        "GRANT REPLICATION SLAVE, REPLICATION CLIENT, SELECT ON *.* TO repl@'%'",
+        "CREATE TABLE orders (id INT PRIMARY KEY)",
+        "INSERT INTO orders VALUES (1), (2)",
+    )
+    (source.folder / "secret").write_text(SECRET)
+    found = examples(kind, "sync")
+    assert len(found) > 1
+    for code in found:
+        place = f"127.0.0.1:{source.server.port}/?allow_public_key_retrieval=1"
+        reached = code.replace("db.example/", place)
+        if kind == "sh":
+            reached = reached.replace("mysql://", "'mysql://").replace(
+                "retrieval=1", "retrieval=1'"
+            )
+        interpreter = [sys.executable, "-c"] if kind == "python" else ["bash", "-euc"]
+        ran = subprocess.run(
+            [*interpreter, reached],
+            cwd=source.folder,
+            env=environment(),
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+            stdin=subprocess.DEVNULL,
+        )
+        assert ran.returncode == 0, ran.stderr
+        file = source.folder / "mirror.duckdb"
+        assert read_target(file, "shop.orders") == read_source(source.server, "shop.orders")
+        file.unlink()
+    source.execute("DROP USER repl@'%'")

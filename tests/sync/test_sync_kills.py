@@ -1,0 +1,60 @@
+"""`binarrow sync` is killed at random while tables change: at the end, the target equals SELECT.
+
+`BINARROW_SYNC_KILLS=100` kills it a hundred times on each server.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+import time
+
+from support.sync_source import Source
+from support.workloads.sync_storm import TABLES, Storm, created
+
+KILLS = int(os.environ.get("BINARROW_SYNC_KILLS", "5"))
+SEED = int(os.environ.get("BINARROW_SEED", "5"))
+EXECUTABLE = [sys.executable, "-c", "from binarrow.cli import main; main()", "sync"]
+
+
+def test_kills(source: Source) -> None:
+    chosen = random.Random(SEED)
+    rows = ", ".join(f"({number}, {number}, 'row')" for number in range(20_000))
+    source.execute(
+        *(created(table) for table in TABLES),
+        "CREATE TABLE big LIKE s0",
+        f"INSERT INTO big VALUES {rows}",
+    )
+    storms = [Storm(source.server, SEED + number, alters=number < 2) for number in range(3)]
+    command = [*EXECUTABLE, source.url, source.target, "--tables", "shop.s*,shop.big"]
+    command += ["--max-rows-per-second", "6000"]  # the load takes as long as a few runs
+    command += ["--password-file", str(source.password_file)]
+    for storm in storms:
+        storm.start()
+    kills = 0
+    try:
+        for _ in range(KILLS):
+            process = subprocess.Popen(
+                [*command, "--every", "0.1"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+            )
+            begin = time.monotonic()
+            while process.poll() is None and not source.file.exists():
+                time.sleep(0.02)
+                assert time.monotonic() - begin < 30
+            time.sleep(chosen.uniform(0.0, 1.5))
+            assert process.poll() is None, process.stderr and process.stderr.read().decode()
+            process.kill()
+            process.wait()
+            kills += 1
+    finally:
+        for storm in storms:
+            storm.end()
+    assert kills == KILLS
+    ran = subprocess.run(
+        [*command, "--once"], capture_output=True, text=True, check=False, timeout=120
+    )
+    assert ran.returncode == 0, ran.stderr
+    source.check("shop.big", *(f"shop.{table}" for table in TABLES))
+    print(f"{kills} kills, {sum(storm.statements for storm in storms)} statements")
