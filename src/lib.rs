@@ -28,6 +28,7 @@ pub mod reader;
 pub mod schema;
 pub mod source;
 pub mod store;
+pub mod undo;
 pub mod url;
 pub mod value;
 pub mod wire;

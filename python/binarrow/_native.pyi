@@ -898,6 +898,34 @@ class TableRows:
     ) -> None: ...
 
 @final
+class UndoWriter:
+    """Writes the changes of batches as SQL that reverses or repeats them; :func:`binarrow.undo` uses it."""
+
+    def __new__(
+        cls,
+        *,
+        redo: bool,
+        gtids: Sequence[str],
+        threads: Sequence[int],
+        foreign_key_checks: bool,
+        dry_run: bool,
+    ) -> UndoWriter: ...
+    def add(self, batch: ChangeBatch) -> None:
+        """Adds the changes of a batch."""
+    def finish(self, notes: Sequence[str]) -> None:
+        """Ends the script. ``notes`` are lines of the comment at its begin."""
+    def next_piece(self) -> bytes | None:
+        """Returns the next piece of the script; None after the last one."""
+    def counts(self) -> list[tuple[str, str, int, int, int]]:
+        """Returns for each table its database and name, and the numbers of inserts, updates and deletes."""
+    @property
+    def transactions(self) -> int:
+        """The number of transactions of the complete script."""
+    @staticmethod
+    def keywords(*, filtered: bool) -> dict[str, Any]:
+        """Returns the keywords with which batches are read."""
+
+@final
 class Event:
     """One event of a binary log file, as ``binarrow inspect`` shows it. :func:`inspect` returns it.
 

@@ -266,6 +266,7 @@ impl<R: ChunkRows> Reading<R> {
             before: Progress::at(Arc::clone(&before)),
             progress: Progress::at(Arc::clone(&before)),
             committed: None,
+            segment: 0,
         };
         let upto = Upto::Place { end: after, tables: Arc::new([key]), count: 1 };
         Output::Batch(batch, Reach { base: before, gtids: None, upto })

@@ -46,6 +46,7 @@ mod table_reader;
 mod table_rows;
 mod table_schema;
 mod type_options;
+mod undo;
 mod url;
 
 use pyo3::prelude::*;
@@ -101,6 +102,8 @@ mod _native {
     use super::table_schema::{PyColumn, PyKey, PyTableSchema};
     #[pymodule_export]
     use super::type_options::PyTypeOptions;
+    #[pymodule_export]
+    use super::undo::PyUndoWriter;
     #[pymodule_export]
     use super::url::{PyUrl, has_password, py_is_uri, shown_uri};
     use pyo3::prelude::*;

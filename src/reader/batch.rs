@@ -23,6 +23,9 @@ pub struct ChangeBatch {
     pub progress: Progress,
     /// The latest commit among the transactions that were decoded together with it, in microseconds since 1970 UTC.
     pub committed: Option<i64>,
+    /// The number of the part of the log that was decoded together with it: the changes of a part precede those of the next one,
+    /// and batches of one part may overlap.
+    pub segment: u64,
 }
 
 impl ChangeBatch {

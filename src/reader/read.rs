@@ -49,6 +49,8 @@ pub struct Reader {
     returned: (u64, u64),
     warnings: Vec<String>,
     total_bytes: Option<u64>,
+    /// The number of complete segments.
+    segments: u64,
     ended: bool,
 }
 
@@ -142,6 +144,7 @@ impl Reader {
             returned: (0, 0),
             warnings: Vec::new(),
             total_bytes,
+            segments: 0,
             ended: false,
         }
     }
@@ -162,6 +165,7 @@ impl Reader {
             match self.next.take().unwrap_or_else(|| self.pipeline.receive(deadline)) {
                 Ok(Output::Batch(mut batch, reach)) => {
                     let table = (Arc::clone(&batch.database), Arc::clone(&batch.table));
+                    batch.segment = self.segments;
                     (batch.before, batch.progress) = self.tracker.deliver(table, reach);
                     let count = batch.batch.num_rows() as u64;
                     if let Some(rows) = &mut self.transaction_rows {
@@ -223,6 +227,7 @@ impl Reader {
         warnings: Vec<String>,
     ) {
         self.tracker.end(position, open);
+        self.segments += 1;
         // The batches of the segment have set the lag, if there were any.
         if self.returned.1 == 0 {
             self.note_lag(stats.time_span.map(|(_, committed)| committed));

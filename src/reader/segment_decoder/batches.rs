@@ -250,6 +250,7 @@ impl TableBatches {
                 before: Progress::at(Arc::clone(start)),
                 progress: Progress::at(Arc::clone(start)),
                 committed: stats.time_span.map(|(_, last)| last),
+                segment: 0,
             };
             let upto = match goal {
                 Goal::Place { end, tables, count } if cut == rows => {

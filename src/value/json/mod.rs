@@ -18,7 +18,7 @@
 //! | 0f | any other MySQL type: temporals, decimals, bytes | `opaque.rs` |
 //!
 //! `text.rs` prints the values that these files read, with `value/float.rs`, `escape.rs` and
-//! `base64.rs`; `variant` converts them to Spark's VARIANT. `diff.rs` reads the diffs that partial
+//! `base64.rs`; `variant` converts them to Spark's VARIANT, and `sql.rs` to an expression of SQL. `diff.rs` reads the diffs that partial
 //! updates log; `patch.rs` and `rebuild.rs` apply them: binary form in, binary form out.
 //!
 //! A malicious document costs no more than any other of its length: the depth of containers is
@@ -38,6 +38,7 @@ mod patch;
 mod path;
 mod rebuild;
 mod scalar;
+mod sql;
 mod text;
 mod variant;
 
@@ -49,6 +50,7 @@ use scalar::ScalarValue;
 pub use diff::{Diff, Diffs, Operation, write_diff_text};
 pub(crate) use escape::quote;
 pub use patch::apply_diffs;
+pub(crate) use sql::{is_same_from_text, write_expression};
 pub use variant::{RowEncoder, VariantEncoder};
 
 /// Appends the document as text, in valid UTF-8. An empty document is `null`, as for the server.

@@ -175,6 +175,7 @@ impl Parts for ModelLog {
                     before: Progress::at(Arc::clone(&base)),
                     progress: Progress::at(Arc::clone(&base)),
                     committed: None,
+                    segment: 0,
                 };
                 let upto = Upto::Within { start: entry.end.offset, changes: 0 };
                 let reach = Reach { base: Arc::clone(&base), gtids: None, upto };

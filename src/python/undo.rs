@@ -1,0 +1,88 @@
+//! `UndoWriter`: batches in, SQL that reverses them out.
+
+use super::change_batch::PyChangeBatch;
+use super::type_options::PyTypeOptions;
+use crate::error::{Error, Result};
+use crate::undo::{Direction, ENVELOPE, Picked, UndoOptions, UndoScript, types};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+use std::sync::{Mutex, MutexGuard};
+
+/// Writes the changes of batches as SQL that reverses or repeats them; :func:`binarrow.undo` uses it.
+#[pyclass(name = "UndoWriter", module = "binarrow._native", frozen)]
+pub(super) struct PyUndoWriter(Mutex<UndoScript>);
+
+#[pymethods]
+impl PyUndoWriter {
+    #[new]
+    #[pyo3(signature = (*, redo, gtids, threads, foreign_key_checks, dry_run))]
+    fn new(
+        redo: bool,
+        gtids: Vec<String>,
+        threads: Vec<i64>,
+        foreign_key_checks: bool,
+        dry_run: bool,
+    ) -> Self {
+        Self(Mutex::new(UndoScript::new(UndoOptions {
+            direction: if redo { Direction::Redo } else { Direction::Undo },
+            picked: Picked { gtids, threads },
+            foreign_key_checks,
+            is_dry: dry_run,
+        })))
+    }
+
+    /// Adds the changes of a batch.
+    fn add(&self, py: Python<'_>, batch: &Bound<'_, PyChangeBatch>) -> PyResult<()> {
+        let change = batch.get();
+        Ok(py.detach(|| self.script()?.add(&change.0))?)
+    }
+
+    /// Ends the script. ``notes`` are lines of the comment at its begin.
+    fn finish(&self, py: Python<'_>, notes: Vec<String>) -> PyResult<()> {
+        Ok(py.detach(|| self.script()?.finish(notes))?)
+    }
+
+    /// Returns the next piece of the script; None after the last one.
+    fn next_piece<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyBytes>>> {
+        let piece = py.detach(|| self.script()?.next_piece())?;
+        Ok(piece.map(|piece| PyBytes::new(py, &piece)))
+    }
+
+    /// Returns for each table its database and name, and the numbers of inserts, updates and deletes.
+    fn counts(&self) -> PyResult<Vec<Counted>> {
+        let script = self.script()?;
+        let rows = script.counts().map(|((database, table), counts)| {
+            let names = (database.to_owned(), table.to_owned());
+            (names.0, names.1, counts.inserts, counts.updates, counts.deletes)
+        });
+        Ok(rows.collect())
+    }
+
+    /// The number of transactions of the complete script.
+    #[getter]
+    fn transactions(&self) -> PyResult<u64> {
+        Ok(self.script()?.transactions())
+    }
+
+    /// Returns the keywords with which batches are read.
+    #[staticmethod]
+    #[pyo3(signature = (*, filtered))]
+    fn keywords(py: Python<'_>, filtered: bool) -> PyResult<Bound<'_, PyDict>> {
+        let envelope: Vec<_> = ENVELOPE.iter().map(|column| column.name()).collect();
+        let keywords = PyDict::new(py);
+        keywords.set_item("layout", "nested")?;
+        keywords.set_item("split_key_updates", false)?;
+        keywords.set_item("types", PyTypeOptions(types(filtered)))?;
+        keywords.set_item("envelope", envelope)?;
+        Ok(keywords)
+    }
+}
+
+/// The counts of a table: its database and name, inserts, updates and deletes.
+type Counted = (String, String, u64, u64, u64);
+
+impl PyUndoWriter {
+    fn script(&self) -> Result<MutexGuard<'_, UndoScript>> {
+        self.0.lock().map_err(|_| Error::new(crate::ErrorKind::Internal, "the script has failed"))
+    }
+}

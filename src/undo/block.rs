@@ -1,0 +1,190 @@
+//! The changes of a part of the log as one text: ordered, in transactions, with several rows per
+//! INSERT.
+
+use super::Direction;
+use super::statement::Written;
+use super::table::Table;
+use crate::error::{Error, ErrorKind, Result};
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::statement::Form;
+
+/// The text of changes, in any order.
+#[derive(Debug, Default)]
+pub(super) struct Units {
+    units: Vec<Unit>,
+    pub(super) text: Vec<u8>,
+    /// The comments of transactions, by version.
+    comments: HashMap<i64, Range<usize>>,
+    comment_text: Vec<u8>,
+    /// The largest version and ordinal of all texts before.
+    last: Option<(i64, i64)>,
+}
+
+/// The text of one change.
+#[derive(Debug, Clone)]
+struct Unit {
+    order: (i64, i64),
+    text: Range<usize>,
+    table: usize,
+    written: Written,
+}
+
+/// A text without the begin of its first transaction and the end of its last one.
+#[derive(Debug)]
+pub(super) struct Block {
+    /// The version of the first transaction.
+    pub(super) first: i64,
+    /// The version of the last transaction.
+    pub(super) last: i64,
+    /// The begin of the first transaction.
+    pub(super) head: Vec<u8>,
+    pub(super) text: Vec<u8>,
+    /// The number of transactions.
+    pub(super) transactions: u64,
+    /// The longest statement.
+    pub(super) longest: usize,
+}
+
+impl Units {
+    /// Adds the text from `start` on.
+    pub(super) fn push(&mut self, order: (i64, i64), table: usize, start: usize, written: Written) {
+        self.units.push(Unit { order, text: start..self.text.len(), table, written });
+    }
+
+    /// True if there is a comment for a transaction.
+    pub(super) fn knows(&self, version: i64) -> bool {
+        self.comments.contains_key(&version)
+    }
+
+    /// Adds the comment of a transaction.
+    pub(super) fn add_comment(&mut self, version: i64, write: impl FnOnce(&mut Vec<u8>)) {
+        let start = self.comment_text.len();
+        write(&mut self.comment_text);
+        self.comments.insert(version, start..self.comment_text.len());
+    }
+
+    /// Returns all changes as a block, and removes them. `None` if there are none.
+    pub(super) fn take_block(
+        &mut self,
+        direction: Direction,
+        tables: &[Arc<Table>],
+    ) -> Result<Option<Block>> {
+        let is_ordered = self.units.is_sorted_by_key(|unit| unit.order);
+        if !is_ordered {
+            self.units.sort_by_key(|unit| unit.order);
+        }
+        let (Some(first), Some(last)) = (self.units.first(), self.units.last()) else {
+            return Ok(None);
+        };
+        if self.last.is_some_and(|last| last > first.order) {
+            return Err(Error::new(
+                ErrorKind::Internal,
+                "changes of the log were not read in its order",
+            ));
+        }
+        let (first, last) = (first.order, last.order);
+        self.last = Some(last);
+        let (first, last) = match direction {
+            Direction::Undo => (last.0, first.0),
+            Direction::Redo => (first.0, last.0),
+        };
+        let mut writer = Writer { units: self, tables, out: Vec::new(), open: None, longest: 0 };
+        let mut transactions = 1;
+        let mut version = first;
+        let mut write = |unit: &Unit| {
+            if unit.order.0 != version {
+                version = unit.order.0;
+                transactions += 1;
+                writer.close();
+                writer.out.extend_from_slice(b"COMMIT;\n");
+                writer.units.write_head(version, &mut writer.out);
+            }
+            writer.write(unit);
+        };
+        match direction {
+            Direction::Undo => self.units.iter().rev().for_each(&mut write),
+            Direction::Redo => self.units.iter().for_each(&mut write),
+        }
+        writer.close();
+        let (text, longest) = (writer.out, writer.longest);
+        let mut head = Vec::new();
+        self.write_head(first, &mut head);
+        self.units.clear();
+        self.text.clear();
+        self.comments.clear();
+        self.comment_text.clear();
+        Ok(Some(Block { first, last, head, text, transactions, longest }))
+    }
+
+    fn write_head(&self, version: i64, out: &mut Vec<u8>) {
+        let comment =
+            self.comments.get(&version).and_then(|range| self.comment_text.get(range.clone()));
+        out.extend_from_slice(b"\n-- ");
+        out.extend_from_slice(comment.unwrap_or_default());
+        out.extend_from_slice(b"\nSTART TRANSACTION;\n");
+    }
+}
+
+struct Writer<'u> {
+    units: &'u Units,
+    tables: &'u [Arc<Table>],
+    out: Vec<u8>,
+    /// The table and mode of the INSERT that more rows may follow, its number of rows, and its
+    /// start.
+    open: Option<(usize, bool, usize, usize)>,
+    longest: usize,
+}
+
+impl Writer<'_> {
+    fn write(&mut self, unit: &Unit) {
+        let text = self.units.text.get(unit.text.clone()).unwrap_or_default();
+        let is_lenient = unit.written.is_lenient;
+        match (unit.written.form, &mut self.open) {
+            (Form::Row, Some((table, lenient, rows, start)))
+                if *table == unit.table
+                    && *lenient == is_lenient
+                    && *rows < MAX_ROWS
+                    && self.out.len() - *start + text.len() < MAX_INSERT =>
+            {
+                *rows += 1;
+                self.out.extend_from_slice(b",\n");
+                self.out.extend_from_slice(text);
+            }
+            (form, _) => {
+                self.close();
+                if is_lenient {
+                    self.out.extend_from_slice(b"SET sql_mode = @binarrow_lenient;\n");
+                }
+                let start = self.out.len();
+                if form == Form::Row {
+                    let head = self.tables.get(unit.table).map(|table| table.insert.as_slice());
+                    self.out.extend_from_slice(head.unwrap_or_default());
+                }
+                self.out.extend_from_slice(text);
+                self.open = Some((unit.table, is_lenient, 1, start));
+                if form == Form::Statement {
+                    self.close();
+                }
+            }
+        }
+    }
+
+    /// Ends a statement.
+    fn close(&mut self) {
+        let Some((_, is_lenient, _, start)) = self.open.take() else { return };
+        self.longest = self.longest.max(self.out.len() - start);
+        self.out.extend_from_slice(b";\n");
+        if is_lenient {
+            self.out.extend_from_slice(b"SET sql_mode = @binarrow_strict;\n");
+        }
+    }
+}
+
+/// The maximum number of rows of an INSERT.
+const MAX_ROWS: usize = 500;
+
+/// The maximum number of bytes of an INSERT of several rows.
+const MAX_INSERT: usize = 256 << 10;

@@ -1,0 +1,322 @@
+//! The script: batches in, pieces of SQL out.
+
+use super::Direction;
+use super::block::{Block, Units};
+use super::changes::Changes;
+use super::header::{self, Facts};
+use super::literal;
+use super::statement::Statements;
+use super::table::{Counted, Table, TableCounts};
+use crate::columnar::TablePlan;
+use crate::error::{Error, Result};
+use crate::reader::ChangeBatch;
+use crate::value::{DateTime, digits};
+use arrow_array::Array;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::sync::Arc;
+
+/// The options of a script.
+#[derive(Debug, Clone)]
+pub struct UndoOptions {
+    /// The effect of the SQL.
+    pub direction: Direction,
+    /// The transactions and connections whose changes are written.
+    pub picked: Picked,
+    /// True if the server checks foreign keys and executes their actions.
+    pub foreign_key_checks: bool,
+    /// True if only the counts are wanted.
+    pub is_dry: bool,
+}
+
+/// The transactions and connections whose changes are written; all if none is named.
+#[derive(Debug, Clone, Default)]
+pub struct Picked {
+    /// GTIDs, in lower case.
+    pub gtids: Vec<String>,
+    /// Connections.
+    pub threads: Vec<i64>,
+}
+
+/// SQL under construction, then SQL that is returned in pieces.
+pub struct UndoScript {
+    options: UndoOptions,
+    units: Units,
+    /// The tables of plans that occurred since the last block.
+    tables: Vec<Arc<Table>>,
+    plans: Vec<Arc<TablePlan>>,
+    counts: BTreeMap<(Arc<str>, Arc<str>), Counted>,
+    /// The segment of the last batch.
+    segment: u64,
+    is_mariadb: bool,
+    blocks: Vec<Written>,
+    file: Option<File>,
+    len: u64,
+    transactions: u64,
+    longest: usize,
+    /// The state of the output: `None` before it starts.
+    output: Option<Output>,
+}
+
+/// A block in the temporary file.
+struct Written {
+    first: i64,
+    last: i64,
+    head: Vec<u8>,
+    start: u64,
+    len: u64,
+}
+
+/// The next part of the output.
+struct Output {
+    notes: Vec<String>,
+    /// True after the header.
+    is_started: bool,
+    /// The number of blocks that were returned.
+    blocks: usize,
+    /// The number of bytes of the current block that were returned.
+    within: u64,
+    /// The open transaction.
+    open: Option<i64>,
+    is_ended: bool,
+}
+
+impl UndoScript {
+    /// Creates a script without changes.
+    pub fn new(options: UndoOptions) -> Self {
+        Self {
+            options,
+            units: Units::default(),
+            tables: Vec::new(),
+            plans: Vec::new(),
+            counts: BTreeMap::new(),
+            segment: 0,
+            is_mariadb: false,
+            blocks: Vec::new(),
+            file: None,
+            len: 0,
+            transactions: 0,
+            longest: 0,
+            output: None,
+        }
+    }
+
+    /// Adds the changes of a batch.
+    ///
+    /// # Errors
+    /// A change cannot be reversed: its image lacks columns, or a value has no literal.
+    pub fn add(&mut self, change: &ChangeBatch) -> Result<()> {
+        if self.output.is_some() {
+            return Err(Error::config("the script is complete: no batch can be added"));
+        }
+        if change.segment != self.segment {
+            self.segment = change.segment;
+            if self.units.text.len() >= MIN_BLOCK {
+                self.end_block()?;
+            }
+        }
+        let number = self.table(&change.plan)?;
+        let Some(table) = self.tables.get(number).map(Arc::clone) else { return Ok(()) };
+        self.is_mariadb = change.plan.is_mariadb();
+        let changes = Changes::try_new(change, self.options.direction)?;
+        let statements =
+            Statements::try_new(&change.plan, &table, &changes, self.options.direction)?;
+        let mut counts = TableCounts::default();
+        let mut known = None;
+        let mut is_empty = true;
+        for row in 0..change.batch.num_rows() {
+            if !self.options.picked.has(&changes, row) {
+                continue;
+            }
+            let start = self.units.text.len();
+            let Some(written) = statements.write(row, &mut counts, &mut self.units.text)? else {
+                continue;
+            };
+            is_empty = false;
+            let version = changes.versions.value(row);
+            if known != Some(version) {
+                known = Some(version);
+                if !self.units.knows(version) {
+                    self.units.add_comment(version, |out| write_comment(&changes, row, out));
+                }
+            }
+            self.units.push((version, changes.ordinals.value(row)), number, start, written);
+        }
+        if !is_empty {
+            let counted = self.counts.entry(change.plan.key()).or_default();
+            counted.counts.inserts += counts.inserts;
+            counted.counts.updates += counts.updates;
+            counted.counts.deletes += counts.deletes;
+            counted.key = table.key.as_ref().map(|key| {
+                let names = key.iter().filter_map(|index| change.plan.names.get(*index));
+                names.map(AsRef::as_ref).collect::<Vec<&str>>().join(", ")
+            });
+        }
+        Ok(())
+    }
+
+    /// Ends the script. `notes` are lines of the header's comment.
+    pub fn finish(&mut self, notes: Vec<String>) -> Result<()> {
+        if self.output.is_none() {
+            self.end_block()?;
+            self.output = Some(Output {
+                notes,
+                is_started: false,
+                blocks: 0,
+                within: 0,
+                open: None,
+                is_ended: false,
+            });
+        }
+        Ok(())
+    }
+
+    /// The counts by database and table.
+    pub fn counts(&self) -> impl Iterator<Item = ((&str, &str), TableCounts)> {
+        self.counts.iter().map(|((database, table), counted)| {
+            ((database.as_ref(), table.as_ref()), counted.counts)
+        })
+    }
+
+    /// The number of transactions of the complete script.
+    pub const fn transactions(&self) -> u64 {
+        self.transactions
+    }
+
+    /// Returns the next piece, of at most about one MiB; `None` after the last one, and if there are no changes.
+    pub fn next_piece(&mut self) -> Result<Option<Vec<u8>>> {
+        let Some(output) = self.output.as_mut().filter(|output| !output.is_ended) else {
+            return Ok(None);
+        };
+        let mut piece = Vec::new();
+        if !output.is_started {
+            output.is_started = true;
+            if self.blocks.is_empty() {
+                output.is_ended = true;
+                return Ok(None);
+            }
+            let facts = Facts {
+                direction: self.options.direction,
+                is_mariadb: self.is_mariadb,
+                foreign_key_checks: self.options.foreign_key_checks,
+                transactions: self.transactions,
+                longest: self.longest,
+                counts: &self.counts,
+                notes: &output.notes,
+            };
+            header::write(&facts, &mut piece);
+            return Ok(Some(piece));
+        }
+        while piece.len() < PIECE {
+            let number = match self.options.direction {
+                Direction::Undo => self.blocks.len().checked_sub(output.blocks + 1),
+                Direction::Redo => Some(output.blocks),
+            };
+            let Some(block) = number.and_then(|number| self.blocks.get(number)) else {
+                piece.extend_from_slice(b"COMMIT;\n");
+                header::write_end(&mut piece);
+                output.is_ended = true;
+                break;
+            };
+            if output.within == 0 && output.open != Some(block.first) {
+                if output.open.is_some() {
+                    piece.extend_from_slice(b"COMMIT;\n");
+                }
+                piece.extend_from_slice(&block.head);
+            }
+            let left = usize::try_from(block.len - output.within).unwrap_or(usize::MAX);
+            let (from, size) = (piece.len(), left.min(PIECE));
+            piece.resize(from + size, 0);
+            if let (Some(file), Some(buffer)) = (&self.file, piece.get_mut(from..)) {
+                file.read_exact_at(buffer, block.start + output.within)
+                    .map_err(|error| Error::io("cannot read the temporary file", error))?;
+            }
+            output.within += size as u64;
+            if output.within == block.len {
+                output.within = 0;
+                output.blocks += 1;
+                output.open = Some(block.last);
+            }
+        }
+        Ok(Some(piece))
+    }
+
+    fn end_block(&mut self) -> Result<()> {
+        let Some(block) = self.units.take_block(self.options.direction, &self.tables)? else {
+            return Ok(());
+        };
+        self.tables.clear();
+        self.plans.clear();
+        let Block { first, last, head, text, transactions, longest } = block;
+        let is_continued = self.blocks.last().is_some_and(|before| match self.options.direction {
+            Direction::Undo => before.first == last,
+            Direction::Redo => before.last == first,
+        });
+        self.transactions += transactions - u64::from(is_continued);
+        self.longest = self.longest.max(longest);
+        let (start, len) = (self.len, text.len() as u64);
+        if !self.options.is_dry {
+            let failed = |error| Error::io("cannot write to the temporary folder", error);
+            if self.file.is_none() {
+                self.file = Some(tempfile::tempfile().map_err(failed)?);
+            }
+            if let Some(file) = &self.file {
+                file.write_all_at(&text, start).map_err(failed)?;
+            }
+            self.len += len;
+        }
+        self.blocks.push(Written { first, last, head, start, len });
+        Ok(())
+    }
+
+    /// The number of a plan's table in `tables`.
+    fn table(&mut self, plan: &Arc<TablePlan>) -> Result<usize> {
+        if let Some(known) = self.plans.iter().rposition(|known| Arc::ptr_eq(known, plan)) {
+            return Ok(known);
+        }
+        self.tables.push(Arc::new(Table::try_new(plan)?));
+        self.plans.push(Arc::clone(plan));
+        Ok(self.plans.len() - 1)
+    }
+}
+
+impl Picked {
+    fn has(&self, changes: &Changes<'_>, row: usize) -> bool {
+        let gtid = || changes.gtids.is_valid(row).then(|| changes.gtids.value(row));
+        let is_picked = |gtid: &str| self.gtids.iter().any(|own| own.eq_ignore_ascii_case(gtid));
+        (self.gtids.is_empty() || gtid().is_some_and(is_picked))
+            && (self.threads.is_empty()
+                || changes.threads.is_valid(row)
+                    && self.threads.contains(&changes.threads.value(row)))
+    }
+}
+
+/// Writes the comment of a row's transaction.
+fn write_comment(changes: &Changes<'_>, row: usize, out: &mut Vec<u8>) {
+    if changes.gtids.is_valid(row) {
+        out.extend_from_slice(b"GTID ");
+        literal::comment(changes.gtids.value(row), out);
+        out.extend_from_slice(b", ");
+    }
+    literal::comment(changes.files.value(row), out);
+    out.push(b':');
+    let offset = changes.versions.value(row) & (FILE - 1);
+    digits::push_signed(out, offset);
+    out.extend_from_slice(b", ");
+    DateTime::from_timestamp(Some(changes.times.value(row))).write_text(6, out);
+    out.extend_from_slice(b" UTC");
+    if changes.threads.is_valid(row) {
+        out.extend_from_slice(b", connection ");
+        digits::push_signed(out, changes.threads.value(row));
+    }
+}
+
+/// The part of `_commit_version` that is the offset in the file.
+const FILE: i64 = 1 << 40;
+
+/// The smallest size of a block that is not the last one.
+const MIN_BLOCK: usize = 4 << 20;
+
+/// The size of pieces.
+const PIECE: usize = 1 << 20;

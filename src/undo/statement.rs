@@ -1,0 +1,188 @@
+//! One change as SQL.
+
+use super::Direction;
+use super::cells::Refused;
+use super::changes::Changes;
+use super::columns::{KeyColumn, SetColumn, key_columns, set_columns};
+use super::table::{Table, TableCounts};
+use crate::columnar::TablePlan;
+use crate::error::{Error, Result};
+use arrow_array::Array;
+
+/// The form of a change's text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    /// The values of a row: `(1, 'x')`. Several are one INSERT.
+    Row,
+    /// A complete statement.
+    Statement,
+}
+
+/// Writes the changes of one batch.
+pub(super) struct Statements<'b> {
+    plan: &'b TablePlan,
+    table: &'b Table,
+    changes: &'b Changes<'b>,
+    direction: Direction,
+    set: Vec<SetColumn<'b>>,
+    key: Vec<KeyColumn<'b>>,
+}
+
+/// A change that was written.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Written {
+    pub(super) form: Form,
+    /// True if it sets an ENUM to the empty error value, which the strict mode refuses.
+    pub(super) is_lenient: bool,
+}
+
+impl<'b> Statements<'b> {
+    pub(super) fn try_new(
+        plan: &'b TablePlan,
+        table: &'b Table,
+        changes: &'b Changes<'b>,
+        direction: Direction,
+    ) -> Result<Self> {
+        Ok(Self {
+            set: set_columns(plan, table, &changes.then, &changes.now)?,
+            key: key_columns(plan, table, &changes.now)?,
+            plan,
+            table,
+            changes,
+            direction,
+        })
+    }
+
+    /// Appends the change of a row. Returns `None` if it changes nothing.
+    pub(super) fn write(
+        &self,
+        row: usize,
+        counts: &mut TableCounts,
+        out: &mut Vec<u8>,
+    ) -> Result<Option<Written>> {
+        let (has_now, has_then) = (self.changes.now.is_there(row), self.changes.then.is_there(row));
+        self.check_images(row, has_now, has_then)?;
+        let form = match (has_now, has_then) {
+            (false, true) => {
+                counts.inserts += 1;
+                self.write_row(row, out)?;
+                Form::Row
+            }
+            (true, true) => {
+                if !self.write_update(row, out)? {
+                    return Ok(None);
+                }
+                counts.updates += 1;
+                Form::Statement
+            }
+            (true, false) => {
+                counts.deletes += 1;
+                out.extend_from_slice(b"DELETE FROM ");
+                out.extend_from_slice(&self.table.name);
+                self.write_where(row, out)?;
+                Form::Statement
+            }
+            (false, false) => return Ok(None),
+        };
+        let is_lenient = has_then
+            && self.set.iter().any(|column| {
+                column.ordinals.is_some_and(|keys| keys.is_valid(row) && keys.value(row) == 0)
+            });
+        Ok(Some(Written { form, is_lenient }))
+    }
+
+    fn write_row(&self, row: usize, out: &mut Vec<u8>) -> Result<()> {
+        let mut separator: &[u8] = b"(";
+        for column in &self.set {
+            out.extend_from_slice(separator);
+            separator = b", ";
+            self.write_value(column, row, out)?;
+        }
+        out.push(b')');
+        Ok(())
+    }
+
+    fn write_update(&self, row: usize, out: &mut Vec<u8>) -> Result<bool> {
+        if self.set.iter().all(|column| (column.same)(row)) {
+            return Ok(false);
+        }
+        out.extend_from_slice(b"UPDATE ");
+        out.extend_from_slice(&self.table.name);
+        let mut separator: &[u8] = b" SET ";
+        for column in &self.set {
+            if column.is_always_set || !(column.same)(row) {
+                out.extend_from_slice(separator);
+                separator = b", ";
+                out.extend_from_slice(self.table.names.get(column.index).map_or(b"", |name| name));
+                out.extend_from_slice(b" = ");
+                self.write_value(column, row, out)?;
+            }
+        }
+        self.write_where(row, out)?;
+        Ok(true)
+    }
+
+    fn write_where(&self, row: usize, out: &mut Vec<u8>) -> Result<()> {
+        let is_key = self.table.key.is_some();
+        let equals: &[u8] = if is_key { b" = " } else { b" <=> " };
+        let mut separator: &[u8] = b" WHERE ";
+        for column in &self.key {
+            out.extend_from_slice(separator);
+            separator = b" AND ";
+            if column.values.is_null(row) {
+                out.extend_from_slice(self.table.names.get(column.index).map_or(b"", |name| name));
+                out.extend_from_slice(b" IS NULL");
+                continue;
+            }
+            out.extend_from_slice(&column.expression);
+            out.extend_from_slice(equals);
+            let written = (column.cell)(row, out);
+            written.map_err(|refused| self.refusal(row, column.index, refused))?;
+        }
+        out.extend_from_slice(if is_key { b"" } else { b" LIMIT 1" });
+        Ok(())
+    }
+
+    fn write_value(&self, column: &SetColumn<'_>, row: usize, out: &mut Vec<u8>) -> Result<()> {
+        if column.values.is_null(row) {
+            out.extend_from_slice(b"NULL");
+            return Ok(());
+        }
+        (column.cell)(row, out).map_err(|refused| self.refusal(row, column.index, refused))
+    }
+
+    /// Checks that the images contain all columns.
+    fn check_images(&self, row: usize, has_now: bool, has_then: bool) -> Result<()> {
+        let sides = [(has_now, &self.changes.now), (has_then, &self.changes.then)];
+        for (_, side) in sides.into_iter().filter(|(is_there, _)| *is_there) {
+            if let Some(column) = self.table.lacks(side.present.value(row)) {
+                let what = match self.direction {
+                    Direction::Undo => "reversed",
+                    Direction::Redo => "repeated",
+                };
+                let error = Error::schema(format!(
+                    "table {}: the image of the row lacks column {}, so the change cannot be {what}: \
+                     the server logged it with binlog_row_image=MINIMAL or NOBLOB, and undo requires FULL",
+                    self.plan.table.full_name(),
+                    self.column_name(column),
+                ));
+                return Err(self.changes.at_row(error, row));
+            }
+        }
+        Ok(())
+    }
+
+    fn column_name(&self, index: usize) -> &str {
+        self.plan.names.get(index).map_or("?", AsRef::as_ref)
+    }
+
+    #[cold]
+    fn refusal(&self, row: usize, column: usize, refused: Refused) -> Error {
+        let error = Error::unsupported(format!(
+            "table {}: column {}: {refused}",
+            self.plan.table.full_name(),
+            self.column_name(column)
+        ));
+        self.changes.at_row(error, row)
+    }
+}

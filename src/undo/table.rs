@@ -1,0 +1,109 @@
+//! The facts about a table that do not depend on a row, and the counts of its statements.
+
+use super::literal;
+use crate::columnar::TablePlan;
+use crate::error::{Error, Result};
+use crate::schema::{Column, Generated, RowKey};
+
+/// A table as its statements name it.
+#[derive(Debug)]
+pub(super) struct Table {
+    /// `` `database`.`table` ``
+    pub(super) name: Vec<u8>,
+    /// The name of each column in backticks.
+    pub(super) names: Vec<Vec<u8>>,
+    /// For each column, true if statements may set it: not for generated and hidden columns.
+    pub(super) is_set: Vec<bool>,
+    /// The bits of the columns that an image must contain.
+    pub(super) required: Vec<u8>,
+    /// The columns of the key; `None` if a row is found by all columns.
+    pub(super) key: Option<Vec<usize>>,
+    /// `INSERT INTO … (…) VALUES`
+    pub(super) insert: Vec<u8>,
+}
+
+/// The number of changes that the statements for a table make.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct TableCounts {
+    /// The number of rows that are inserted.
+    pub inserts: u64,
+    /// The number of rows that are updated.
+    pub updates: u64,
+    /// The number of rows that are deleted.
+    pub deletes: u64,
+}
+
+/// The counts of a table, and the key by which rows are found.
+#[derive(Debug, Default)]
+pub(super) struct Counted {
+    pub(super) counts: TableCounts,
+    /// The key's columns; `None` if all columns identify a row.
+    pub(super) key: Option<String>,
+}
+
+impl Table {
+    pub(super) fn try_new(plan: &TablePlan) -> Result<Self> {
+        let table = &plan.table;
+        let in_table = |error: Error| error.context(format_args!("table {}", table.full_name()));
+        if plan.fields.len() != table.columns.len() {
+            return Err(in_table(Error::config("all columns must be read: leave out ⟦columns⟧")));
+        }
+        let is_masked = |index: &usize| plan.is_hashed(*index) || plan.is_nulled(*index);
+        if (0..table.columns.len()).any(|index| is_masked(&index)) {
+            return Err(in_table(Error::config(
+                "masked values cannot be restored: leave out ⟦mask⟧",
+            )));
+        }
+        let mut name = Vec::new();
+        literal::name(&table.database, &mut name);
+        name.push(b'.');
+        literal::name(&table.table, &mut name);
+        let names: Vec<Vec<u8>> = plan.names.iter().map(|name| in_backticks(name)).collect();
+        let is_set: Vec<bool> =
+            table.columns.iter().map(|column| is_set(column, plan.is_mariadb())).collect();
+        let key = match table.row_key() {
+            RowKey::Columns(parts) => Some(parts.iter().map(|part| part.column).collect()),
+            RowKey::FullRow => None,
+        };
+        let mut insert = b"INSERT INTO ".to_vec();
+        insert.extend_from_slice(&name);
+        let mut separator: &[u8] = b" (";
+        for (name, _) in names.iter().zip(&is_set).filter(|(_, is_set)| **is_set) {
+            insert.extend_from_slice(separator);
+            insert.extend_from_slice(name);
+            separator = b", ";
+        }
+        insert.extend_from_slice(b") VALUES\n");
+        let required = is_set
+            .chunks(8)
+            .map(|bits| bits.iter().rev().fold(0, |byte, is_set| byte << 1 | u8::from(*is_set)));
+        Ok(Self { required: required.collect(), name, names, is_set, key, insert })
+    }
+
+    /// The first column that an image must contain and does not.
+    pub(super) fn lacks(&self, present: &[u8]) -> Option<usize> {
+        let has = |at: usize| present.get(at).copied().unwrap_or(0);
+        if self.required.iter().enumerate().all(|(at, bits)| has(at) & bits == *bits) {
+            return None;
+        }
+        self.is_set
+            .iter()
+            .enumerate()
+            .position(|(index, is_set)| *is_set && has(index / 8) >> (index % 8) & 1 == 0)
+    }
+}
+
+fn in_backticks(name: &str) -> Vec<u8> {
+    let mut quoted = Vec::new();
+    literal::name(name, &mut quoted);
+    quoted
+}
+
+/// False for columns whose values the server computes.
+fn is_set(column: &Column, is_mariadb: bool) -> bool {
+    let is_generated = matches!(column.generated, Some(Generated::Virtual | Generated::Stored));
+    // The hash of a long UNIQUE key.
+    let is_hash =
+        is_mariadb && column.name.as_ref().is_some_and(|name| name.starts_with("DB_ROW_HASH_"));
+    !is_generated && !is_hash
+}
