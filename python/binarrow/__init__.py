@@ -65,6 +65,7 @@ from binarrow.server import Binlog, Server, connect
 from binarrow.server.check import Check
 from binarrow.stream import Change, Stream
 from binarrow.syncing import SyncedTable, SyncError, SyncSummary, TargetBusyError, sync
+from binarrow.undo import UndoCounts, UndoScript, undo
 
 _install_hooks()
 
@@ -120,6 +121,8 @@ __all__ = [
     "Transaction",
     "Truncate",
     "TypeOptions",
+    "UndoCounts",
+    "UndoScript",
     "UnmatchedPatternWarning",
     "UnsupportedEventError",
     "__version__",
@@ -134,4 +137,5 @@ __all__ = [
     "read_split",
     "scan_splits",
     "sync",
+    "undo",
 ]

@@ -30,6 +30,7 @@ COMMANDS = (
     "inspect",
     "stats",
     "find",
+    "undo",
     "export",
     "schema",
     "splits",

@@ -177,6 +177,8 @@ OWN_FLAGS = {
     "inspect": {"--type", "--start", "--stop", "--queries", "--table-metadata", "--hexdump"}
     | {"--tables", "--format"},
     "find": {"--between", "--gtid", "--thread", "--tz", "--password", "--format"},
+    "undo": {"--between", "--gtid", "--thread", "--password", "--redo", "--dry-run", "--to"}
+    | {"--ignore-schema-changes", "--foreign-key-checks"},
     "stats": {"--largest", "--format"},
     "export": {"--to", "--file-format", "--source-name", "--query", "--overwrite"},
     "schema": {"--table", "--format"},

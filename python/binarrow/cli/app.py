@@ -19,6 +19,7 @@ from binarrow.cli import (
     stats,
     sync,
     tail,
+    undo,
 )
 from binarrow.cli.command import (
     SETTINGS,
@@ -46,6 +47,7 @@ add_commands(
         "inspect": inspect,
         "stats": stats,
         "find": find,
+        "undo": undo,
         "export": export,
         "schema": schema,
         "splits": splits,

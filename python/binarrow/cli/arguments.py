@@ -4,6 +4,7 @@ import os
 import re
 import select
 import sys
+from collections.abc import Sequence
 from datetime import UTC, datetime, tzinfo
 from enum import StrEnum
 from pathlib import Path
@@ -30,6 +31,34 @@ Files: TypeAlias = Annotated[
         help="Binlog files in log order, a glob, or a folder. NAME=FILE sets the name of a file"
         " in the server's log.",
         show_default=False,
+    ),
+]
+Sources: TypeAlias = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="FILE|URL",
+        help="Binlog files in log order, a glob, or a folder; or one server: mysql://user@host/ or"
+        " mariadb://. NAME=FILE sets the name of a file in the server's log.",
+        show_default=False,
+    ),
+]
+Between: TypeAlias = Annotated[
+    tuple[str, str] | None,
+    typer.Option(
+        metavar="START STOP",
+        help="Short for --start and --stop: two times, or two places FILE:OFFSET.",
+        show_default=False,
+    ),
+]
+Gtids: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(metavar="GTID", help="Only changes of this transaction. May be given again."),
+]
+Threads: TypeAlias = Annotated[
+    list[int] | None,
+    typer.Option(
+        metavar="ID",
+        help="Only changes of this connection (CONNECTION_ID() on the server). May be given again.",
     ),
 ]
 TimeZone: TypeAlias = Annotated[
@@ -100,6 +129,33 @@ PATIENCE = 0.05
 """Seconds between two checks for signals."""
 
 _NAMED = re.compile(r"([^/=*?\[]+\.\d+)=(.+)")
+
+
+def is_server(sources: Sequence[str]) -> bool:
+    """True if the sources are the URL of a server, False if they are files.
+
+    Raises:
+        ConfigError: There is a server and something else.
+    """
+    if not any(source.startswith(("mysql://", "mariadb://")) for source in sources):
+        return False
+    if len(sources) > 1:
+        raise ConfigError("give one server, or files")
+    return True
+
+
+def range_of(between: tuple[str, str] | None, *, is_part: bool) -> dict[str, str | datetime | None]:
+    """Returns the keywords of --between; none if it is not given.
+
+    Raises:
+        ConfigError: A value is not a place, or --start or --stop is given too.
+    """
+    if between is None:
+        return {}
+    if is_part:
+        raise ConfigError("--between is short for --start and --stop: give one")
+    start, stop = map(where, between)
+    return {"start": start, "stop": stop}
 
 
 def zone_of(name: str) -> tzinfo | None:

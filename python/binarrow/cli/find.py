@@ -6,12 +6,24 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 import binarrow
-from binarrow.cli.arguments import Format, FormatOption, TimeZone, named, where, zone_of
+from binarrow.cli.arguments import (
+    Between,
+    Format,
+    FormatOption,
+    Gtids,
+    Sources,
+    Threads,
+    TimeZone,
+    is_server,
+    named,
+    range_of,
+    zone_of,
+)
 from binarrow.cli.change_lines import ENVELOPE, PREFIX, changes_of
 from binarrow.cli.failure import reports_failure, unmatched_patterns_are_errors
 from binarrow.cli.flags import Reading, reads
@@ -43,36 +55,10 @@ WIDTH = 80
 @logs_in
 @reads("find")
 def command(
-    sources: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="FILE|URL",
-            help="Binlog files in log order, a glob, or a folder; or one server:"
-            " mysql://user@host/ or mariadb://. NAME=FILE sets the name of a file in the server's"
-            " log.",
-            show_default=False,
-        ),
-    ],
-    between: Annotated[
-        tuple[str, str] | None,
-        typer.Option(
-            metavar="START STOP",
-            help="Short for --start and --stop: two times, or two places FILE:OFFSET.",
-            show_default=False,
-        ),
-    ] = None,
-    gtid: Annotated[
-        list[str] | None,
-        typer.Option(metavar="GTID", help="Only changes of this transaction. May be given again."),
-    ] = None,
-    thread: Annotated[
-        list[int] | None,
-        typer.Option(
-            metavar="ID",
-            help="Only changes of this connection (CONNECTION_ID() on the server). May be given"
-            " again.",
-        ),
-    ] = None,
+    sources: Sources,
+    between: Between = None,
+    gtid: Gtids = None,
+    thread: Threads = None,
     tz: TimeZone = "UTC",
     format: FormatOption = Format.table,  # noqa: A002 - the option's name
     *,
@@ -91,11 +77,8 @@ def command(
     """
     zone = zone_of(tz)
     picked = _Picked([each.lower() for each in gtid or ()], thread or [])
-    with reading.keywords() as keywords:
-        if between is not None:
-            if reading.is_part:
-                raise binarrow.ConfigError("--between is short for --start and --stop: give one")
-            keywords["start"], keywords["stop"] = map(where, between)
+    with reading.keywords() as given:
+        keywords = {**given, **range_of(between, is_part=reading.is_part)}
         found = 0
         width = Screen.of_stdout().width or WIDTH
         with _opened(sources, login, keywords) as changes:
@@ -121,7 +104,7 @@ def _opened(
         "split_key_updates": False,
         "types": binarrow.TypeOptions(enum="text", time="text", zero_dates="text"),
     }
-    if not any(source.startswith(("mysql://", "mariadb://")) for source in sources):
+    if not is_server(sources):
         is_part = bool(keywords.get("start") or keywords.get("stop"))
         with (
             binarrow.read_binlog(named([*sources]), **keywords, **shape) as reader,
@@ -129,8 +112,6 @@ def _opened(
         ):
             yield reader
         return
-    if len(sources) > 1:
-        raise binarrow.ConfigError("give one server, or files")
     start = keywords.pop("start", None) or "earliest"
     stop = keywords.pop("stop", None) or "end"
     if keywords.pop("gaps", "error") != "error":

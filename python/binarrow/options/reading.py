@@ -130,7 +130,7 @@ OPTIONS = (
         Spark(of="files"),
         Flag(
             "--allow-gaps",
-            {"export": False, "find": False, "splits": False, "stats": False},
+            {"export": False, "find": False, "splits": False, "stats": False, "undo": False},
             doc="Accept files that do not follow each other.",
             word="allow",
         ),

@@ -15,7 +15,7 @@ from binarrow.options.option import (
 
 SQL = Kind("sql", "Schemas", "schemas::SchemasKeyword")
 HISTORY = Kind("history", "History", "history_keyword::HistoryKeyword")
-HISTORY_COMMANDS = {"export": None, "find": None, "schema": None, "stats": None, "tail": None}
+HISTORY_COMMANDS = dict.fromkeys(("export", "find", "schema", "stats", "tail", "undo"))
 
 OPTIONS = (
     Option(
@@ -40,7 +40,7 @@ OPTIONS = (
         Spark(),
         Flag(
             "--schemas",
-            {"export": None, "find": None, "schema": None, "stats": None, "tail": None},
+            HISTORY_COMMANDS,
             "FILE",
             "The output of 'mysqldump --no-data DB', for logs that do not contain the names of"
             " columns.",
@@ -73,7 +73,7 @@ OPTIONS = (
         Spark(doc="table schemas over time: the URL of a ``SchemaHistory``"),
         Flag(
             "--history",
-            {"export": None, "find": None, "schema": None, "stats": None, "tail": None},
+            HISTORY_COMMANDS,
             "HISTORY",
             "A history of table schemas, for logs that do not contain the names of columns: the"
             " path of a file, sqlite:///shop.db, or mysql://user@host/database. See 'binarrow"

@@ -38,7 +38,11 @@ OPTIONS = (
         """,
         STREAMS,
         Spark(doc="several tables, as globs of ``database.table``: see :func:`table_of`"),
-        Flag("--tables", {"export": None, "find": None, "stats": None, "tail": None}, "DB.TABLE"),
+        Flag(
+            "--tables",
+            {"export": None, "find": None, "stats": None, "tail": None, "undo": None},
+            "DB.TABLE",
+        ),
     ),
     Option(
         "exclude_tables",
@@ -158,7 +162,11 @@ OPTIONS = (
         """,
         TASKS,
         Spark(default="all"),
-        Flag("--operations", {"export": None, "find": None, "tail": None}, "OPERATION,..."),
+        Flag(
+            "--operations",
+            {"export": None, "find": None, "tail": None, "undo": None},
+            "OPERATION,...",
+        ),
     ),
     Option(
         "where",
@@ -186,7 +194,11 @@ OPTIONS = (
         """,
         TASKS,
         Spark(),
-        Flag("--where", {"export": None, "find": None, "tail": None}, "CONDITION"),
+        Flag(
+            "--where",
+            {"export": None, "find": None, "tail": None, "undo": None},
+            "CONDITION",
+        ),
     ),
     Option(
         "unlogged_changes",
@@ -295,7 +307,7 @@ OPTIONS = (
         frozenset({"read_binlog"}),
         flag=Flag(
             "--start",
-            {"export": None, "find": None, "stats": None},
+            {"export": None, "find": None, "stats": None, "undo": None},
             "WHERE",
             "Start at FILE:OFFSET, or at a time such as 2026-11-21T09:00.",
         ),
@@ -316,7 +328,7 @@ OPTIONS = (
         frozenset({"read_binlog"}),
         flag=Flag(
             "--stop",
-            {"export": None, "find": None, "stats": None},
+            {"export": None, "find": None, "stats": None, "undo": None},
             "WHERE",
             "End at FILE:OFFSET, or at a time.",
         ),
