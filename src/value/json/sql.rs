@@ -146,10 +146,11 @@ impl Expression<'_> {
         let value = Opaque::read(field_type, data)?;
         let type_name = match value {
             Opaque::Decimal(decimal) => {
-                if decimal.precision > MAX_PRECISION || decimal.scale > MAX_SCALE {
-                    return Err(no_expression("JSON decimal, its digits", decimal.precision));
+                if decimal.scale > MAX_SCALE {
+                    return Err(no_expression("JSON decimal, its digits", decimal.scale));
                 }
-                format!("DECIMAL({},{})", decimal.precision, decimal.scale)
+                // The largest DECIMAL(65,30) has the precision 66.
+                format!("DECIMAL({},{})", decimal.precision.min(MAX_PRECISION), decimal.scale)
             }
             Opaque::Date(_) => "DATE".to_owned(),
             Opaque::DateTime(_) if field_type != TIMESTAMP => "DATETIME(6)".to_owned(),
@@ -164,13 +165,18 @@ impl Expression<'_> {
                 return Err(no_expression("JSON value, its field type", field_type));
             }
         };
-        let mut written = Ok(());
+        let (mut written, mut digits) = (Ok(()), 0);
         let is_number = matches!(value, Opaque::Decimal(_));
         self.cast(&type_name, |out| {
             out.extend_from_slice(if is_number { b"" } else { b"'" });
+            let start = out.len();
             written = value.write_bare(out);
+            digits = out.iter().skip(start).filter(|byte| byte.is_ascii_digit()).count();
             out.extend_from_slice(if is_number { b"" } else { b"'" });
         });
+        if is_number && digits > usize::from(MAX_PRECISION) {
+            return Err(no_expression("JSON decimal, its digits", MAX_PRECISION));
+        }
         written
     }
 
