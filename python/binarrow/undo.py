@@ -200,6 +200,12 @@ def undo(
                 writer.add(change)
             elif note := _note(change, ignore=schema_changes == "ignore"):
                 notes.append(note)
+        notes += [
+            f"Not restored: rows of other tables that foreign keys to {parent} may have changed."
+            " The log does not contain them. With --foreign-key-checks the server executes the"
+            " actions of these keys again."
+            for parent in changes.stats()["unlogged_changes"]
+        ]
     writer.finish(notes)
     return UndoScript(writer)
 

@@ -2,34 +2,33 @@
 //! INSERT.
 
 use super::Direction;
-use super::statement::Written;
+use super::part::{Part, Unit};
+use super::statement::Form;
 use super::table::Table;
 use crate::error::{Error, ErrorKind, Result};
 use std::collections::HashMap;
-use std::ops::Range;
 use std::sync::Arc;
-
-use super::statement::Form;
 
 /// The text of changes, in any order.
 #[derive(Debug, Default)]
 pub(super) struct Units {
-    units: Vec<Unit>,
-    pub(super) text: Vec<u8>,
-    /// The comments of transactions, by version.
-    comments: HashMap<i64, Range<usize>>,
-    comment_text: Vec<u8>,
+    places: Vec<Place>,
+    parts: Vec<Part>,
+    /// The part that contains the comment of a transaction, and its number there.
+    comments: HashMap<i64, (usize, usize)>,
+    bytes: usize,
     /// The largest version and ordinal of all texts before.
     last: Option<(i64, i64)>,
 }
 
-/// The text of one change.
+/// The place of a change's text.
 #[derive(Debug, Clone)]
-struct Unit {
+struct Place {
     order: (i64, i64),
-    text: Range<usize>,
+    part: usize,
+    /// The number of the change in the part.
+    number: usize,
     table: usize,
-    written: Written,
 }
 
 /// A text without the begin of its first transaction and the end of its last one.
@@ -49,21 +48,26 @@ pub(super) struct Block {
 }
 
 impl Units {
-    /// Adds the text from `start` on.
-    pub(super) fn push(&mut self, order: (i64, i64), table: usize, start: usize, written: Written) {
-        self.units.push(Unit { order, text: start..self.text.len(), table, written });
+    /// Adds changes of a table.
+    pub(super) fn push(&mut self, table: usize, part: Part) {
+        let number = self.parts.len();
+        for (comment, (version, _)) in part.comments.iter().enumerate() {
+            self.comments.entry(*version).or_insert((number, comment));
+        }
+        let units = part.units.iter().enumerate();
+        self.places.extend(units.map(|(unit, Unit { order, .. })| Place {
+            order: *order,
+            part: number,
+            number: unit,
+            table,
+        }));
+        self.bytes += part.text.len();
+        self.parts.push(part);
     }
 
-    /// True if there is a comment for a transaction.
-    pub(super) fn knows(&self, version: i64) -> bool {
-        self.comments.contains_key(&version)
-    }
-
-    /// Adds the comment of a transaction.
-    pub(super) fn add_comment(&mut self, version: i64, write: impl FnOnce(&mut Vec<u8>)) {
-        let start = self.comment_text.len();
-        write(&mut self.comment_text);
-        self.comments.insert(version, start..self.comment_text.len());
+    /// The number of bytes of the texts.
+    pub(super) const fn bytes(&self) -> usize {
+        self.bytes
     }
 
     /// Returns all changes as a block, and removes them. `None` if there are none.
@@ -72,11 +76,11 @@ impl Units {
         direction: Direction,
         tables: &[Arc<Table>],
     ) -> Result<Option<Block>> {
-        let is_ordered = self.units.is_sorted_by_key(|unit| unit.order);
+        let is_ordered = self.places.is_sorted_by_key(|place| place.order);
         if !is_ordered {
-            self.units.sort_by_key(|unit| unit.order);
+            self.places.sort_by_key(|place| place.order);
         }
-        let (Some(first), Some(last)) = (self.units.first(), self.units.last()) else {
+        let (Some(first), Some(last)) = (self.places.first(), self.places.last()) else {
             return Ok(None);
         };
         if self.last.is_some_and(|last| last > first.order) {
@@ -91,37 +95,44 @@ impl Units {
             Direction::Undo => (last.0, first.0),
             Direction::Redo => (first.0, last.0),
         };
-        let mut writer = Writer { units: self, tables, out: Vec::new(), open: None, longest: 0 };
+        let mut writer = Writer {
+            units: self,
+            tables,
+            out: Vec::with_capacity(self.bytes + self.bytes / 8),
+            open: None,
+            longest: 0,
+        };
         let mut transactions = 1;
         let mut version = first;
-        let mut write = |unit: &Unit| {
-            if unit.order.0 != version {
-                version = unit.order.0;
+        let mut write = |place: &Place| {
+            if place.order.0 != version {
+                version = place.order.0;
                 transactions += 1;
                 writer.close();
                 writer.out.extend_from_slice(b"COMMIT;\n");
                 writer.units.write_head(version, &mut writer.out);
             }
-            writer.write(unit);
+            writer.write(place);
         };
         match direction {
-            Direction::Undo => self.units.iter().rev().for_each(&mut write),
-            Direction::Redo => self.units.iter().for_each(&mut write),
+            Direction::Undo => self.places.iter().rev().for_each(&mut write),
+            Direction::Redo => self.places.iter().for_each(&mut write),
         }
         writer.close();
         let (text, longest) = (writer.out, writer.longest);
         let mut head = Vec::new();
         self.write_head(first, &mut head);
-        self.units.clear();
-        self.text.clear();
+        self.places.clear();
+        self.parts.clear();
         self.comments.clear();
-        self.comment_text.clear();
+        self.bytes = 0;
         Ok(Some(Block { first, last, head, text, transactions, longest }))
     }
 
     fn write_head(&self, version: i64, out: &mut Vec<u8>) {
-        let comment =
-            self.comments.get(&version).and_then(|range| self.comment_text.get(range.clone()));
+        let comment = self.comments.get(&version).and_then(|(part, number)| {
+            self.parts.get(*part)?.comments.get(*number).map(|(_, comment)| comment.as_slice())
+        });
         out.extend_from_slice(b"\n-- ");
         out.extend_from_slice(comment.unwrap_or_default());
         out.extend_from_slice(b"\nSTART TRANSACTION;\n");
@@ -139,12 +150,14 @@ struct Writer<'u> {
 }
 
 impl Writer<'_> {
-    fn write(&mut self, unit: &Unit) {
-        let text = self.units.text.get(unit.text.clone()).unwrap_or_default();
+    fn write(&mut self, place: &Place) {
+        let Some(part) = self.units.parts.get(place.part) else { return };
+        let Some(unit) = part.units.get(place.number) else { return };
+        let text = part.text.get(unit.text.clone()).unwrap_or_default();
         let is_lenient = unit.written.is_lenient;
         match (unit.written.form, &mut self.open) {
             (Form::Row, Some((table, lenient, rows, start)))
-                if *table == unit.table
+                if *table == place.table
                     && *lenient == is_lenient
                     && *rows < MAX_ROWS
                     && self.out.len() - *start + text.len() < MAX_INSERT =>
@@ -160,11 +173,11 @@ impl Writer<'_> {
                 }
                 let start = self.out.len();
                 if form == Form::Row {
-                    let head = self.tables.get(unit.table).map(|table| table.insert.as_slice());
+                    let head = self.tables.get(place.table).map(|table| table.insert.as_slice());
                     self.out.extend_from_slice(head.unwrap_or_default());
                 }
                 self.out.extend_from_slice(text);
-                self.open = Some((unit.table, is_lenient, 1, start));
+                self.open = Some((place.table, is_lenient, 1, start));
                 if form == Form::Statement {
                     self.close();
                 }

@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::schema::{Column, ColumnType};
 use arrow_array::cast::AsArray;
 use arrow_array::types::UInt16Type;
-use arrow_array::{Array, UInt16Array};
+use arrow_array::{Array, StringArray, UInt16Array};
 use arrow_schema::DataType;
 
 /// A column that statements set.
@@ -90,6 +90,14 @@ pub(super) fn key_columns<'b>(
         Ok(KeyColumn { index, expression, values, cell })
     });
     columns.collect()
+}
+
+/// The columns that may contain the end of a row's period in a system-versioned table.
+pub(super) fn period_ends<'b>(plan: &TablePlan, side: &Side<'b>) -> Vec<&'b StringArray> {
+    let is_time = |column: &Column| column.column_type == ColumnType::Timestamp2 { fsp: 6 };
+    let columns = plan.table.columns.iter().enumerate();
+    let times = columns.filter(|(_, column)| plan.is_mariadb() && is_time(column));
+    times.filter_map(|(index, _)| array(side, index)?.as_string_opt::<i32>()).collect()
 }
 
 fn array<'b>(side: &Side<'b>, index: usize) -> Option<&'b dyn Array> {

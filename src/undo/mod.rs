@@ -19,6 +19,8 @@ mod changes;
 mod columns;
 mod header;
 mod literal;
+mod options;
+mod part;
 mod same;
 mod script;
 mod statement;
@@ -27,7 +29,8 @@ mod table;
 use crate::columnar::{
     Enumeration, EnvelopeColumn, Geometry, InvalidText, Json, Profile, Time, TypeOptions, ZeroDates,
 };
-pub use script::{Picked, UndoOptions, UndoScript};
+pub use options::{Picked, UndoOptions};
+pub use script::UndoScript;
 pub use table::TableCounts;
 
 /// The effect of the SQL.

@@ -2,42 +2,17 @@
 
 use super::Direction;
 use super::block::{Block, Units};
-use super::changes::Changes;
 use super::header::{self, Facts};
-use super::literal;
-use super::statement::Statements;
+use super::options::UndoOptions;
+use super::part;
 use super::table::{Counted, Table, TableCounts};
 use crate::columnar::TablePlan;
 use crate::error::{Error, Result};
 use crate::reader::ChangeBatch;
-use crate::value::{DateTime, digits};
-use arrow_array::Array;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
-
-/// The options of a script.
-#[derive(Debug, Clone)]
-pub struct UndoOptions {
-    /// The effect of the SQL.
-    pub direction: Direction,
-    /// The transactions and connections whose changes are written.
-    pub picked: Picked,
-    /// True if the server checks foreign keys and executes their actions.
-    pub foreign_key_checks: bool,
-    /// True if only the counts are wanted.
-    pub is_dry: bool,
-}
-
-/// The transactions and connections whose changes are written; all if none is named.
-#[derive(Debug, Clone, Default)]
-pub struct Picked {
-    /// GTIDs, in lower case.
-    pub gtids: Vec<String>,
-    /// Connections.
-    pub threads: Vec<i64>,
-}
 
 /// SQL under construction, then SQL that is returned in pieces.
 pub struct UndoScript {
@@ -112,42 +87,24 @@ impl UndoScript {
         }
         if change.segment != self.segment {
             self.segment = change.segment;
-            if self.units.text.len() >= MIN_BLOCK {
+            if self.units.bytes() >= MIN_BLOCK {
                 self.end_block()?;
             }
         }
         let number = self.table(&change.plan)?;
         let Some(table) = self.tables.get(number).map(Arc::clone) else { return Ok(()) };
         self.is_mariadb = change.plan.is_mariadb();
-        let changes = Changes::try_new(change, self.options.direction)?;
-        let statements =
-            Statements::try_new(&change.plan, &table, &changes, self.options.direction)?;
-        let mut counts = TableCounts::default();
-        let mut known = None;
+        let parts = part::parts(change, &table, &self.options)?;
         let mut is_empty = true;
-        for row in 0..change.batch.num_rows() {
-            if !self.options.picked.has(&changes, row) {
-                continue;
-            }
-            let start = self.units.text.len();
-            let Some(written) = statements.write(row, &mut counts, &mut self.units.text)? else {
-                continue;
-            };
-            is_empty = false;
-            let version = changes.versions.value(row);
-            if known != Some(version) {
-                known = Some(version);
-                if !self.units.knows(version) {
-                    self.units.add_comment(version, |out| write_comment(&changes, row, out));
-                }
-            }
-            self.units.push((version, changes.ordinals.value(row)), number, start, written);
+        let counted = self.counts.entry(change.plan.key()).or_default();
+        for part in parts {
+            is_empty &= part.units.is_empty();
+            counted.counts.add(part.counts);
+            self.units.push(number, part);
         }
-        if !is_empty {
-            let counted = self.counts.entry(change.plan.key()).or_default();
-            counted.counts.inserts += counts.inserts;
-            counted.counts.updates += counts.updates;
-            counted.counts.deletes += counts.deletes;
+        if is_empty && counted.counts == TableCounts::default() {
+            self.counts.remove(&change.plan.key());
+        } else {
             counted.key = table.key.as_ref().map(|key| {
                 let names = key.iter().filter_map(|index| change.plan.names.get(*index));
                 names.map(AsRef::as_ref).collect::<Vec<&str>>().join(", ")
@@ -280,40 +237,6 @@ impl UndoScript {
         Ok(self.plans.len() - 1)
     }
 }
-
-impl Picked {
-    fn has(&self, changes: &Changes<'_>, row: usize) -> bool {
-        let gtid = || changes.gtids.is_valid(row).then(|| changes.gtids.value(row));
-        let is_picked = |gtid: &str| self.gtids.iter().any(|own| own.eq_ignore_ascii_case(gtid));
-        (self.gtids.is_empty() || gtid().is_some_and(is_picked))
-            && (self.threads.is_empty()
-                || changes.threads.is_valid(row)
-                    && self.threads.contains(&changes.threads.value(row)))
-    }
-}
-
-/// Writes the comment of a row's transaction.
-fn write_comment(changes: &Changes<'_>, row: usize, out: &mut Vec<u8>) {
-    if changes.gtids.is_valid(row) {
-        out.extend_from_slice(b"GTID ");
-        literal::comment(changes.gtids.value(row), out);
-        out.extend_from_slice(b", ");
-    }
-    literal::comment(changes.files.value(row), out);
-    out.push(b':');
-    let offset = changes.versions.value(row) & (FILE - 1);
-    digits::push_signed(out, offset);
-    out.extend_from_slice(b", ");
-    DateTime::from_timestamp(Some(changes.times.value(row))).write_text(6, out);
-    out.extend_from_slice(b" UTC");
-    if changes.threads.is_valid(row) {
-        out.extend_from_slice(b", connection ");
-        digits::push_signed(out, changes.threads.value(row));
-    }
-}
-
-/// The part of `_commit_version` that is the offset in the file.
-const FILE: i64 = 1 << 40;
 
 /// The smallest size of a block that is not the last one.
 const MIN_BLOCK: usize = 4 << 20;

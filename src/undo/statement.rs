@@ -3,11 +3,11 @@
 use super::Direction;
 use super::cells::Refused;
 use super::changes::Changes;
-use super::columns::{KeyColumn, SetColumn, key_columns, set_columns};
-use super::table::{Table, TableCounts};
+use super::columns::{KeyColumn, SetColumn, key_columns, period_ends, set_columns};
+use super::table::{Table, TableCounts, versioned};
 use crate::columnar::TablePlan;
 use crate::error::{Error, Result};
-use arrow_array::Array;
+use arrow_array::{Array, StringArray};
 
 /// The form of a change's text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,6 +26,8 @@ pub(super) struct Statements<'b> {
     direction: Direction,
     set: Vec<SetColumn<'b>>,
     key: Vec<KeyColumn<'b>>,
+    /// Columns whose values show that the table keeps its history.
+    ends: Vec<&'b StringArray>,
 }
 
 /// A change that was written.
@@ -46,6 +48,7 @@ impl<'b> Statements<'b> {
         Ok(Self {
             set: set_columns(plan, table, &changes.then, &changes.now)?,
             key: key_columns(plan, table, &changes.now)?,
+            ends: [&changes.now, &changes.then].map(|side| period_ends(plan, side)).concat(),
             plan,
             table,
             changes,
@@ -62,6 +65,10 @@ impl<'b> Statements<'b> {
     ) -> Result<Option<Written>> {
         let (has_now, has_then) = (self.changes.now.is_there(row), self.changes.then.is_there(row));
         self.check_images(row, has_now, has_then)?;
+        if self.ends.iter().any(|end| end.is_valid(row) && MAX_ENDS.contains(&end.value(row))) {
+            let error = versioned().context(format_args!("table {}", self.plan.table.full_name()));
+            return Err(self.changes.at_row(error, row));
+        }
         let form = match (has_now, has_then) {
             (false, true) => {
                 counts.inserts += 1;
@@ -186,3 +193,6 @@ impl<'b> Statements<'b> {
         self.changes.at_row(error, row)
     }
 }
+
+/// The end of the period of a row that exists, in MariaDB 11.5 and later, and before.
+const MAX_ENDS: [&str; 2] = ["2106-02-07 06:28:15.999999", "2038-01-19 03:14:07.999999"];

@@ -3,7 +3,7 @@
 use super::literal;
 use crate::columnar::TablePlan;
 use crate::error::{Error, Result};
-use crate::schema::{Column, Generated, RowKey};
+use crate::schema::{Column, ColumnType, Generated, RowKey};
 
 /// A table as its statements name it.
 #[derive(Debug)]
@@ -33,6 +33,14 @@ pub struct TableCounts {
     pub deletes: u64,
 }
 
+impl TableCounts {
+    pub(super) const fn add(&mut self, other: Self) {
+        self.inserts += other.inserts;
+        self.updates += other.updates;
+        self.deletes += other.deletes;
+    }
+}
+
 /// The counts of a table, and the key by which rows are found.
 #[derive(Debug, Default)]
 pub(super) struct Counted {
@@ -53,6 +61,9 @@ impl Table {
             return Err(in_table(Error::config(
                 "masked values cannot be restored: leave out ⟦mask⟧",
             )));
+        }
+        if plan.is_mariadb() && has_period(&table.columns) {
+            return Err(in_table(versioned()));
         }
         let mut name = Vec::new();
         literal::name(&table.database, &mut name);
@@ -97,6 +108,23 @@ fn in_backticks(name: &str) -> Vec<u8> {
     let mut quoted = Vec::new();
     literal::name(name, &mut quoted);
     quoted
+}
+
+/// The error for a system-versioned table, whose log contains rows of its history.
+pub(super) fn versioned() -> Error {
+    Error::unsupported(
+        "MariaDB keeps the history of the table (WITH SYSTEM VERSIONING), and the log does not distinguish its rows from others: \
+         leave the table out, and restore rows from its history (FOR SYSTEM_TIME AS OF)",
+    )
+}
+
+/// True if the columns are known to contain a period of a system-versioned table.
+fn has_period(columns: &[Column]) -> bool {
+    let is_time = |column: &&Column| column.column_type == ColumnType::Timestamp2 { fsp: 6 };
+    let times: Vec<&Column> = columns.iter().filter(is_time).collect();
+    let is_named = |name: &str| times.iter().any(|column| column.name.as_deref() == Some(name));
+    let stored = times.iter().filter(|column| column.generated == Some(Generated::Stored));
+    stored.count() >= 2 || is_named("row_start") && is_named("row_end")
 }
 
 /// False for columns whose values the server computes.

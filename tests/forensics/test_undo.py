@@ -247,6 +247,28 @@ def test_a_transaction_of_several_tables(log: Log) -> None:
     ]
 
 
+@pytest.mark.parametrize("server", ["mysql-5.7", "mariadb-11.8"], indirect=True)
+def test_actions_of_foreign_keys_that_are_not_logged(log: Log) -> None:
+    log.server.execute(
+        "CREATE TABLE parent (id INT PRIMARY KEY)",
+        "CREATE TABLE t (id INT PRIMARY KEY, p INT, FOREIGN KEY (p) REFERENCES parent (id)"
+        " ON UPDATE CASCADE)",
+        "INSERT INTO parent VALUES (1)",
+        "INSERT INTO t VALUES (1, 1)",
+    )
+    log.run("UPDATE parent SET id = 2")
+    shown = {
+        f"undone_one.{table}": log.server.query(f"SHOW CREATE TABLE {table}")[0][1]
+        for table in ("parent", "t")
+    }
+    with pytest.warns(binarrow.BinarrowWarning, match="undone_one.parent"):
+        log.sql(schemas=shown)
+    script = (log.folder / "script.sql").read_text()
+    assert "-- Not restored: rows of other tables that foreign keys to undone_one.parent" in script
+    # The actions of the server change these rows back.
+    log.is_restored(schemas=shown, foreign_key_checks=True, unlogged_changes="ignore")
+
+
 @both
 def test_generated_columns_are_left_out(log: Log) -> None:
     log.server.execute(
@@ -322,6 +344,48 @@ def test_a_value_that_no_literal_has(mysql: Server, tmp_path: Path) -> None:
         log.run("INSERT INTO t VALUES (1, 'secret', NULL)", "UPDATE t SET j = JSON_ARRAY(b)")
         with pytest.raises(binarrow.UnsupportedEventError, match=r"table undone_one\.t: column j:"):
             log.sql(redo=True)
+
+
+@pytest.mark.parametrize("server", ["mariadb-11.8", "mariadb-10.11"], indirect=True)
+@pytest.mark.parametrize(
+    "columns",
+    [
+        "n INT",
+        "n INT, a TIMESTAMP(6) AS ROW START, b TIMESTAMP(6) AS ROW END, PERIOD FOR SYSTEM_TIME (a, b)",
+    ],
+)
+def test_tables_with_a_history(log: Log, columns: str) -> None:
+    log.server.execute(f"CREATE TABLE t (id INT PRIMARY KEY, {columns}) WITH SYSTEM VERSIONING")
+    log.files = paths(logged(log.server, "INSERT INTO t (id) VALUES (1)", "DELETE FROM t"))
+    [(_, shown)] = log.server.query("SHOW CREATE TABLE t")
+    for schemas in (None, {"undone_one.t": shown}):
+        with pytest.raises(binarrow.UnsupportedEventError, match="SYSTEM VERSIONING"):
+            log.sql(schemas=schemas)
+
+
+@pytest.mark.parametrize("server", ["mysql"], indirect=True)
+def test_many_rows(log: Log) -> None:
+    """Several threads write them, and several blocks contain them."""
+    log.server.execute("CREATE TABLE t (id INT PRIMARY KEY, n INT, s VARCHAR(1000))")
+    values = ", ".join(f"({number}, {number % 7}, REPEAT('s', 950))" for number in range(5000))
+    log.run(
+        f"INSERT INTO t VALUES {values}",
+        "UPDATE t SET id = id + 1 WHERE id > 4900 ORDER BY id DESC",
+        "DELETE FROM t WHERE n < 6",
+    )
+    assert log.is_restored().count("START TRANSACTION") == 3
+
+
+@both
+def test_the_log_of_a_server(log: Log, server: Server) -> None:
+    log.server.execute("CREATE TABLE t (id INT PRIMARY KEY)")
+    log.run("INSERT INTO t VALUES (1), (2)", "DELETE FROM t WHERE id = 1")
+    url = f"{'mariadb' if server.is_mariadb else 'mysql'}://root@127.0.0.1:{server.port}/"
+    start = f"{Path(log.files[0]).name}:4"
+    selected = ("--tables", "undone_one.t", "--start", start)
+    result = run(url, *selected)
+    assert result.exit_code == 0, result.stderr
+    assert result.stdout.encode() == b"".join(binarrow.undo(log.files, tables="undone_one.t"))
 
 
 class TestCommand:

@@ -1,0 +1,38 @@
+//! The options of a script.
+
+use super::Direction;
+use super::changes::Changes;
+use arrow_array::Array;
+
+/// The options of a script.
+#[derive(Debug, Clone)]
+pub struct UndoOptions {
+    /// The effect of the SQL.
+    pub direction: Direction,
+    /// The transactions and connections whose changes are written.
+    pub picked: Picked,
+    /// True if the server checks foreign keys and executes their actions.
+    pub foreign_key_checks: bool,
+    /// True if only the counts are wanted.
+    pub is_dry: bool,
+}
+
+/// The transactions and connections whose changes are written; all if none is named.
+#[derive(Debug, Clone, Default)]
+pub struct Picked {
+    /// GTIDs, in lower case.
+    pub gtids: Vec<String>,
+    /// Connections.
+    pub threads: Vec<i64>,
+}
+
+impl Picked {
+    pub(super) fn has(&self, changes: &Changes<'_>, row: usize) -> bool {
+        let gtid = || changes.gtids.is_valid(row).then(|| changes.gtids.value(row));
+        let is_picked = |gtid: &str| self.gtids.iter().any(|own| own.eq_ignore_ascii_case(gtid));
+        (self.gtids.is_empty() || gtid().is_some_and(is_picked))
+            && (self.threads.is_empty()
+                || changes.threads.is_valid(row)
+                    && self.threads.contains(&changes.threads.value(row)))
+    }
+}
