@@ -179,6 +179,25 @@ def test_errors(shop: Source, tmp_path: Path) -> None:
     assert not shop.file.exists()
 
 
+def test_a_full_disk(shop: Source) -> None:
+    """A commit that does not fit changes nothing. The limit is one of the size of files."""
+    shop.sync()
+    before = read_target(shop.file, "shop.t")
+    values = ", ".join(f"({number}, SHA2({number}, 512))" for number in range(50_000))
+    shop.execute(
+        "CREATE TABLE big (id INT PRIMARY KEY, s CHAR(128))",
+        f"INSERT INTO big VALUES {values}",
+        "UPDATE t SET v = 5",
+    )
+    limited = ["bash", "-c", 'ulimit -f 900; exec "$@"', "bash", *arguments(shop, "--once")]
+    ran = subprocess.run(limited, capture_output=True, text=True, check=False, timeout=60)
+    assert (ran.returncode, ran.stderr.count("\n")) == (1, 1), ran.stderr
+    assert "cannot be" in ran.stderr
+    assert read_target(shop.file, "shop.t") == before
+    shop.sync()
+    shop.check("shop.t", "shop.big")
+
+
 def test_without_the_package(shop: Source, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     hidden = tmp_path / "hidden"
     hidden.mkdir()

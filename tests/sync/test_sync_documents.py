@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 
 from support.documents import environment, examples
 from support.oracles.duckdb_tables import read_source, read_target
 from support.sync_source import SECRET, Source
+
+
+@pytest.fixture(scope="session", params=["mysql"])
+def started(request: pytest.FixtureRequest, started: Any) -> Any:
+    return started
 
 
 @pytest.mark.parametrize("kind", ["python", "sh"])

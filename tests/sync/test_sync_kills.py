@@ -29,7 +29,7 @@ def test_kills(source: Source) -> None:
     )
     storms = [Storm(source.server, SEED + number, alters=number < 2) for number in range(3)]
     command = [*EXECUTABLE, source.url, source.target, "--tables", "shop.s*,shop.big"]
-    command += ["--max-rows-per-second", "6000"]  # the load takes as long as a few runs
+    command += ["--max-rows-per-second", "10000"]  # the load takes as long as a few runs
     command += ["--password-file", str(source.password_file)]
     for storm in storms:
         storm.start()
@@ -43,7 +43,7 @@ def test_kills(source: Source) -> None:
             while process.poll() is None and not source.file.exists():
                 time.sleep(0.02)
                 assert time.monotonic() - begin < 30
-            time.sleep(chosen.uniform(0.0, 1.5))
+            time.sleep(chosen.uniform(0.0, 0.9))
             assert process.poll() is None, process.stderr and process.stderr.read().decode()
             process.kill()
             process.wait()

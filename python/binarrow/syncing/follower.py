@@ -15,6 +15,7 @@ from binarrow._native import (
     SchemaChange,
     SchemaError,
     Truncate,
+    UnsupportedEventError,
 )
 from binarrow.syncing.errors import SyncError
 from binarrow.syncing.keyless import load_keyless
@@ -183,6 +184,14 @@ class Follower:
                 if not self._has_lost_tables():
                     raise
                 return False
+            except UnsupportedEventError as error:
+                if not any(part[0] == "unlogged_changes" for part in error.parts):
+                    raise
+                what = str(error).partition(". ")[0]
+                raise SyncError(
+                    f"{what}. Leave this table out with exclude_tables until the sync has passed"
+                    " this place; a run that selects it again loads it again"
+                ) from None
 
     def _stream(self) -> Stream[Any]:
         if self._position is None:
