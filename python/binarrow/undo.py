@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -230,7 +229,7 @@ def _note(change: object, *, ignore: bool) -> str | None:
     if isinstance(change, Truncate):
         kind, tables = "TRUNCATE TABLE", f"{change.database}.{change.table}"
     elif isinstance(change, SchemaChange):
-        if change.kind == "create" and not _REPLACES.match(change.statement):
+        if change.kind == "create" and not change.changes_rows:
             return None
         kind = _KINDS[change.kind]
         tables = ", ".join(change.tables) or f"the database {change.database}"
@@ -253,8 +252,6 @@ _KINDS = {
     "rename": "RENAME",
     "truncate": "TRUNCATE TABLE",
 }
-
-_REPLACES = re.compile(r"\s*(/\*.*?\*/\s*)*CREATE\s+OR\s+REPLACE\b", re.IGNORECASE | re.DOTALL)
 
 _SHAPE = frozenset(
     (

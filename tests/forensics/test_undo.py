@@ -33,20 +33,24 @@ LEFT_OUT = {"versioned", "periods", "plain", old_times.NAME}
 which has no transactions."""
 
 
+@pytest.mark.parametrize("has_keys", [True, False], ids=["keys", "no keys"])
 @pytest.mark.parametrize("flavor", FLAVORS)
-def test_undo_and_redo_of_random_ranges(flavor: str, tmp_path: Path) -> None:
+def test_undo_and_redo_of_random_ranges(flavor: str, has_keys: bool, tmp_path: Path) -> None:
     rng = random.Random(SEED)
+    ranges = RANGES if has_keys else RANGES // 5
     with Server.start(flavor, matrix.options(flavor)) as server:
         player = Matrix(server, SEED)
         tables = [table for table in player.tables if table.name not in LEFT_OUT]
         player.session.execute("CREATE DATABASE undone CHARACTER SET utf8mb4", "USE undone")
         for table in tables:
+            if not has_keys:
+                table.tail = table.tail.removeprefix("PRIMARY KEY (id)")
             player.create("undone", table)
         player.set(Case("FULL", None if server.is_old else "FULL"))
         for table in tables:
             player.session.execute(table.insert(rng, 12))
         schemas = {f"undone.{table.name}": player.shown(table) for table in tables}
-        for number in range(max(1, RANGES // len(FLAVORS))):
+        for number in range(max(1, ranges // len(FLAVORS))):
             changed = tables if number == 0 else rng.sample(tables, 5)
             before = rows(server, changed)
             with logging(server) as files:
@@ -335,6 +339,15 @@ def test_statements_that_cannot_be_reversed(log: Log, statement: str, kind: str)
     assert "--ignore-schema-changes" in str(caught.value)
     log.sql(schema_changes="ignore")
     assert f"-- Not reversed: {kind} of undone_one" in (log.folder / "script.sql").read_text()
+
+
+def test_create_or_replace_cannot_be_reversed(mariadb_11_8: Server, tmp_path: Path) -> None:
+    with database(mariadb_11_8, "undone_one"):
+        log = Log(mariadb_11_8, tmp_path)
+        mariadb_11_8.execute("CREATE TABLE t (id INT PRIMARY KEY)")
+        log.run("INSERT INTO t VALUES (1)", "CREATE OR REPLACE TABLE t (id INT PRIMARY KEY)")
+        with pytest.raises(binarrow.SchemaError, match=r"CREATE OR REPLACE of undone_one\.t"):
+            log.sql()
 
 
 def test_a_value_that_no_literal_has(mysql: Server, tmp_path: Path) -> None:
