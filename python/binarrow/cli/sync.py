@@ -93,7 +93,8 @@ def command(
         str,
         typer.Argument(
             metavar="TARGET",
-            help="duckdb:///shop.duckdb, or duckdb:////var/lib/shop.duckdb for an absolute path.",
+            help="duckdb:///mirror.duckdb; parquet+file:///changes with --mode history. An absolute"
+            " path begins with four slashes: duckdb:////var/lib/mirror.duckdb.",
             show_default=False,
         ),
     ],

@@ -12,7 +12,7 @@ from binarrow.syncing.names import Name
 from binarrow.syncing.operations import Operation, State
 from binarrow.syncing.settings import Settings
 
-SUPPORTED = "duckdb:///FILE.duckdb"
+SUPPORTED = "duckdb:///FILE.duckdb or parquet+file:///FOLDER"
 
 
 class Target(Protocol):
@@ -66,6 +66,25 @@ def _duckdb(rest: str, settings: Settings) -> Target:
     return DuckdbFile(rest[1:], settings)
 
 
-_OPENERS: dict[str, Callable[[str, Settings], Target]] = {"duckdb": _duckdb}
+def _parquet(rest: str, settings: Settings) -> Target:
+    from binarrow.syncing.parquet_folder import ParquetFolder
+
+    if settings.mode != "history":
+        raise ConfigError(
+            "a target parquet+file:// can only have mode='history': the current rows of a table"
+            " cannot be changed in Parquet files"
+        )
+    if not rest.startswith("/") or rest == "/":
+        raise ConfigError(
+            f"the target 'parquet+file://{rest}' has no folder: write parquet+file:///changes, or"
+            " parquet+file:////var/lib/changes for an absolute path"
+        )
+    return ParquetFolder(rest[1:])
+
+
+_OPENERS: dict[str, Callable[[str, Settings], Target]] = {
+    "duckdb": _duckdb,
+    "parquet+file": _parquet,
+}
 
 __all__ = ["Target", "open_target"]
