@@ -215,6 +215,16 @@ def test_modes_are_not_mixed(shop: Source) -> None:
     assert "mode='mirror'" in ran.stderr
 
 
+def test_a_purged_log(shop: Source) -> None:
+    shop.sync()
+    shop.execute("INSERT INTO t VALUES (2, 2)", "FLUSH BINARY LOGS")
+    newest = shop.server.binlog_files()[-1].name
+    shop.execute(f"PURGE BINARY LOGS TO '{newest}'")
+    ran = run(shop, "--once")
+    assert ran.returncode == 1
+    assert "begin with a new one" in ran.stderr
+
+
 def test_names_that_differ_in_letter_case(shop: Source) -> None:
     shop.execute("CREATE TABLE T (id INT PRIMARY KEY)")
     ran = run(shop, "--once")

@@ -12,8 +12,10 @@ from binarrow._native import (
     BinarrowWarning,
     ChangeBatch,
     Position,
+    PositionPurgedError,
     SchemaChange,
     SchemaError,
+    ServerIdentityError,
     Truncate,
     UnsupportedEventError,
 )
@@ -184,6 +186,12 @@ class Follower:
                 if not self._has_lost_tables():
                     raise
                 return False
+            except (PositionPurgedError, ServerIdentityError) as error:
+                error.add_note(
+                    "the position is that of the target: if the server lost the log, remove the"
+                    " target, and begin with a new one"
+                )
+                raise
             except UnsupportedEventError as error:
                 if not any(part[0] == "unlogged_changes" for part in error.parts):
                     raise
