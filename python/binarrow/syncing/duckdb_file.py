@@ -209,8 +209,8 @@ def apply(file: duckdb.DuckDBPyConnection, operation: Operation) -> None:
     """Applies an operation inside of a transaction."""
     table = quoted(operation.name)
     match operation:
-        case Write(_, keys, rows):
-            _write(file, table, keys, rows)
+        case Write():
+            _write(file, table, operation)
         case Append(_, rows):
             _insert(file, table, rows)
         case Create(name, schema):
@@ -227,12 +227,15 @@ def apply(file: duckdb.DuckDBPyConnection, operation: Operation) -> None:
             _alter(file, table, operation)
 
 
-def _write(file: duckdb.DuckDBPyConnection, table: str, keys: Any, rows: Any) -> None:
+def _write(file: duckdb.DuckDBPyConnection, table: str, change: Write) -> None:
+    import pyarrow as pa
+
     if file.execute(f"SELECT 1 FROM {table} LIMIT 1").fetchall():
-        same = " AND ".join(f"t.{quoted([one])} = k.{quoted([one])}" for one in keys.column_names)
+        same = " AND ".join(f"t.{quoted([one])} = k.{quoted([one])}" for one in change.key)
+        keys = pa.concat_tables([change.rows.select(change.key), change.deleted])
         with _named(file, "changed_keys", keys):
             file.execute(f"DELETE FROM {table} t USING changed_keys k WHERE {same}")
-    _insert(file, table, rows)
+    _insert(file, table, change.rows)
 
 
 def _insert(file: duckdb.DuckDBPyConnection, table: str, rows: Any) -> None:

@@ -50,10 +50,12 @@ class Write:
     """Rows of a mirror: rows with these keys are replaced, or deleted."""
 
     name: Name
-    keys: pa.Table
-    """The keys of all changed rows, each once."""
+    key: tuple[str, ...]
+    """The columns that identify a row."""
     rows: pa.Table
     """The rows that exist afterwards."""
+    deleted: pa.Table
+    """The keys of the rows that do not exist afterwards."""
 
 
 @dataclass(frozen=True)

@@ -13,13 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from binarrow._native import Position
 from binarrow.atomic_file import replace_file
 from binarrow.syncing.errors import SyncError
 from binarrow.syncing.lock import Lock
 from binarrow.syncing.names import Name
-from binarrow.syncing.operations import Append, Clear, Create, Operation, Record, State
-from binarrow.syncing.schema_text import schema_of_text, text_of_schema
+from binarrow.syncing.operations import Append, Clear, Create, Operation, State
+from binarrow.syncing.stored_state import json_of_state, state_of_json
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -58,6 +57,11 @@ class ParquetFolder:
 
     def load(self) -> tuple[State, bytes] | None:
         """Returns the committed state and structures; None if the folder has none."""
+        if any(self._own.glob("position-*.json")):
+            raise SyncError(
+                f"{self._path} is a target of Delta tables: write delta+file:///, or choose another"
+                " folder"
+            )
         try:
             text = (self._own / "state.json").read_text()
         except FileNotFoundError:
@@ -72,15 +76,7 @@ class ParquetFolder:
         self._sequence, self._structures = stored["sequence"], stored["structures"]
         self._complete(stored)
         self._remove_uncommitted()
-        records = {}
-        for database, table, status, key, columns, loaded in stored["tables"]:
-            name = (database, table)
-            schema = schema_of_text(columns)
-            records[name] = Record(name, schema, tuple(key), status, loaded)
-        position = Position.from_json(json.dumps(stored["position"]))
-        first, second = stored["markers"]
-        state = State(stored["mode"], position, (first, second), records)
-        return state, (self._own / self._structures).read_bytes()
+        return state_of_json(stored), (self._own / self._structures).read_bytes()
 
     def check_free(self, names: Sequence[Name]) -> None:
         """Checks that the folder has no files of tables with these names.
@@ -130,16 +126,9 @@ class ParquetFolder:
             raise self._failed(error) from None
 
     def _stored(self, state: State, files: list[Path], removed: list[Path]) -> dict[str, Any]:
-        tables = [
-            [*one.name, one.status, one.key, text_of_schema(one.schema), one.loaded_version]
-            for one in state.records.values()
-        ]
         return {
             "version": VERSION,
-            "mode": state.mode,
-            "position": json.loads(state.position.to_json()),
-            "markers": state.markers,
-            "tables": tables,
+            **json_of_state(state),
             "files": [str(one.relative_to(self._path)) for one in files],
             "removed": [str(one.relative_to(self._path)) for one in removed],
         }

@@ -92,9 +92,10 @@ class Pending:
         if not record.key:
             raise SyncError(f"{shown(name)} has no key: see mode='history'")
         check_keys(name, changes.select(record.key), changes)
-        last = latest(changes, record.key)
-        rows, _ = divided(last)
-        self._operations.append(Write(name, last.select(record.key), rows.drop_columns(ADDED)))
+        rows, deleted = divided(latest(changes, record.key))
+        self._operations.append(
+            Write(name, record.key, rows.drop_columns(ADDED), deleted.select(record.key))
+        )
 
 
 __all__ = ["Pending"]
