@@ -1,4 +1,4 @@
-"""A server and a DuckDB file into which it is synced."""
+"""A server and a target into which it is synced."""
 
 from __future__ import annotations
 
@@ -6,12 +6,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 import binarrow
-from support.oracles.duckdb_tables import differences, read_source, read_target
+from support.oracles.delta_tables import read_delta
+from support.oracles.duckdb_tables import Rows, differences, read_source, read_target
 from support.servers.servers import Server
 
 SECRET = "s3cret sync"
 """The password of the user `mirror`."""
+
+SCHEMES = {"duckdb": "duckdb", "delta": "delta+file"}
+"""The kinds of targets, with the beginning of their URLs."""
+
+each_kind = pytest.mark.parametrize("kind", [*SCHEMES])
+"""Runs a test with each kind of target."""
 
 
 @dataclass
@@ -21,6 +30,7 @@ class Source:
     server: Server
     folder: Path
     password_file: Path
+    kind: str = "duckdb"
 
     @property
     def url(self) -> str:
@@ -28,11 +38,25 @@ class Source:
 
     @property
     def file(self) -> Path:
-        return self.folder / "copy.duckdb"
+        """The file or folder of the target."""
+        return self.folder / f"copy.{self.kind}"
 
     @property
     def target(self) -> str:
-        return f"duckdb:///{self.file}"
+        return f"{SCHEMES[self.kind]}:///{self.file}"
+
+    @property
+    def has_commit(self) -> bool:
+        """True if the target contains a commit."""
+        if self.kind == "delta":
+            return any(self.file.glob("_binarrow/position-*.json"))
+        return self.file.exists()
+
+    def other(self) -> Source:
+        """Returns the server with another target."""
+        folder = self.folder / "other"
+        folder.mkdir()
+        return Source(self.server, folder, self.password_file, self.kind)
 
     def execute(self, *statements: str) -> None:
         self.server.execute(*statements)
@@ -41,8 +65,13 @@ class Source:
         given = {"once": True, "tables": "shop.*", "password_file": self.password_file}
         return binarrow.sync(self.url, self.target, **{**given, **keywords})
 
+    def read(self, table: str) -> Rows:
+        """Returns the rows of a table of the target."""
+        return (read_delta if self.kind == "delta" else read_target)(self.file, table)
+
     def check(self, *tables: str) -> None:
         """Compares tables of the target with SELECT."""
         for table in tables:
-            found, wanted = read_target(self.file, table), read_source(self.server, table)
+            times = "integer" if self.kind == "delta" else "interval"
+            found, wanted = self.read(table), read_source(self.server, table, times)
             assert found == wanted, (table, differences(found, wanted))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -31,7 +32,13 @@ def started(request: pytest.FixtureRequest) -> Iterator[Server]:
 
 
 @pytest.fixture
-def source(started: Server, tmp_path: Path) -> Source:
+def kind() -> str:
+    """The kind of the target. `BINARROW_SYNC_TARGET=delta` runs all tests with another one."""
+    return os.environ.get("BINARROW_SYNC_TARGET", "duckdb")
+
+
+@pytest.fixture
+def source(started: Server, tmp_path: Path, kind: str) -> Source:
     started.execute(
         *(f"DROP DATABASE IF EXISTS {name}" for name in DATABASES[:2]),
         "CREATE DATABASE shop CHARACTER SET utf8mb4",
@@ -40,4 +47,4 @@ def source(started: Server, tmp_path: Path) -> Source:
     password = tmp_path / "password"
     password.write_text(SECRET)
     password.chmod(0o600)
-    return Source(started, tmp_path, password)
+    return Source(started, tmp_path, password, kind)

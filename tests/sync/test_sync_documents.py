@@ -9,8 +9,11 @@ from typing import Any
 import pytest
 
 from support.documents import environment, examples
+from support.oracles.delta_tables import read_delta
 from support.oracles.duckdb_tables import read_source, read_target
 from support.sync_source import SECRET, Source
+
+ORDERS = "shop.orders"
 
 
 @pytest.fixture(scope="session", params=["mysql"])
@@ -18,8 +21,8 @@ def started(request: pytest.FixtureRequest, started: Any) -> Any:
     return started
 
 
-@pytest.mark.parametrize("kind", ["python", "sh"])
-def test_examples(source: Source, kind: str) -> None:
+@pytest.mark.parametrize("language", ["python", "sh"])
+def test_examples(source: Source, language: str) -> None:
     source.execute(
         "DROP USER IF EXISTS repl@'%'",
         f"CREATE USER repl@'%' IDENTIFIED BY '{SECRET}'",
@@ -28,16 +31,16 @@ def test_examples(source: Source, kind: str) -> None:
         "INSERT INTO orders VALUES (1), (2)",
     )
     (source.folder / "secret").write_text(SECRET)
-    found = examples(kind, "sync")
-    assert len(found) > 1
-    for code in found:
+    blocks = examples(language, "sync")
+    assert len(blocks) > 1
+    for code in blocks:
         place = f"127.0.0.1:{source.server.port}/?allow_public_key_retrieval=1"
         reached = code.replace("db.example/", place)
-        if kind == "sh":
+        if language == "sh":
             reached = reached.replace("mysql://", "'mysql://").replace(
                 "retrieval=1", "retrieval=1'"
             )
-        interpreter = [sys.executable, "-c"] if kind == "python" else ["bash", "-euc"]
+        interpreter = [sys.executable, "-c"] if language == "python" else ["bash", "-euc"]
         ran = subprocess.run(
             [*interpreter, reached],
             cwd=source.folder,
@@ -49,7 +52,8 @@ def test_examples(source: Source, kind: str) -> None:
             stdin=subprocess.DEVNULL,
         )
         assert ran.returncode == 0, ran.stderr
-        file = source.folder / "mirror.duckdb"
-        assert read_target(file, "shop.orders") == read_source(source.server, "shop.orders")
-        file.unlink()
+        file, lake = source.folder / "mirror.duckdb", source.folder / "lake"
+        found = read_delta(lake, ORDERS) if "delta" in code else read_target(file, ORDERS)
+        assert found == read_source(source.server, ORDERS)
+        file.unlink(missing_ok=True)
     source.execute("DROP USER repl@'%'")

@@ -21,7 +21,7 @@ from binarrow.cli.server_options import Login, logs_in
 EXAMPLES = """\
 Examples:
   binarrow sync mysql://repl@db/ duckdb:///shop.duckdb --password --tables 'shop.*'
-  binarrow sync mysql://repl@db/ duckdb:///shop.duckdb --password-file secret --once
+  binarrow sync mysql://repl@db/ delta+file:///lake --password-file secret --once
   binarrow sync mysql://repl@db/ duckdb:///log.duckdb --password --mode history"""
 
 BUSY = 3
@@ -93,8 +93,8 @@ def command(
         str,
         typer.Argument(
             metavar="TARGET",
-            help="duckdb:///mirror.duckdb; parquet+file:///changes with --mode history. An absolute"
-            " path begins with four slashes: duckdb:////var/lib/mirror.duckdb.",
+            help="duckdb:///mirror.duckdb; delta+file:///lake; parquet+file:///changes with --mode"
+            " history. An absolute path begins with four slashes: duckdb:////var/lib/mirror.duckdb.",
             show_default=False,
         ),
     ],

@@ -12,7 +12,7 @@ from binarrow.syncing.names import Name
 from binarrow.syncing.operations import Operation, State
 from binarrow.syncing.settings import Settings
 
-SUPPORTED = "duckdb:///FILE.duckdb or parquet+file:///FOLDER"
+SUPPORTED = "duckdb:///FILE.duckdb, delta+file:///FOLDER or parquet+file:///FOLDER"
 
 
 class Target(Protocol):
@@ -66,6 +66,24 @@ def _duckdb(rest: str, settings: Settings) -> Target:
     return DuckdbFile(rest[1:], settings)
 
 
+def _delta(rest: str, settings: Settings) -> Target:
+    try:
+        import deltalake
+    except ImportError:
+        raise ConfigError(
+            "a target delta+file:// needs the package deltalake: pip install 'binarrow[delta]'"
+        ) from None
+    del deltalake
+    from binarrow.syncing.delta_folder import DeltaFolder
+
+    if not rest.startswith("/") or rest == "/":
+        raise ConfigError(
+            f"the target 'delta+file://{rest}' has no folder: write delta+file:///lake, or"
+            " delta+file:////var/lib/lake for an absolute path"
+        )
+    return DeltaFolder(rest[1:], settings)
+
+
 def _parquet(rest: str, settings: Settings) -> Target:
     from binarrow.syncing.parquet_folder import ParquetFolder
 
@@ -84,6 +102,7 @@ def _parquet(rest: str, settings: Settings) -> Target:
 
 _OPENERS: dict[str, Callable[[str, Settings], Target]] = {
     "duckdb": _duckdb,
+    "delta+file": _delta,
     "parquet+file": _parquet,
 }
 

@@ -57,8 +57,8 @@ def rows_of(names: list[str], rows: list[tuple[Any, ...]]) -> Rows:
     )
 
 
-def read_source(server: Server, table: str) -> Rows:
-    """The rows that SELECT returns."""
+def read_source(server: Server, table: str, times: str = "interval") -> Rows:
+    """The rows that SELECT returns. TIME may be an integer, of microseconds."""
     database, _, name = table.partition(".")
     with closing(Session(server, init_command="SET time_zone = '+00:00'")) as session:
         listed = session.query(
@@ -70,6 +70,8 @@ def read_source(server: Server, table: str) -> Rows:
         bits = {one for one, kind in listed if kind == "bit"}
         selected = ", ".join(f"`{one}` + 0" if one in bits else f"`{one}`" for one, _ in listed)
         rows = session.query(f"SELECT {selected} FROM `{database}`.`{name}`")
+    if times == "integer":
+        rows = [tuple(map(microseconds, row)) for row in rows]
     return rows_of([one for one, _ in listed], rows)
 
 
@@ -81,6 +83,10 @@ def read_target(file: Path, table: str, where: str = "TRUE") -> Rows:
         relation = target.execute(f'SELECT * FROM "{database}"."{name}" WHERE {where}')
         names = [one[0] for one in relation.description or ()]
         return rows_of(names, relation.fetchall())
+
+
+def microseconds(cell: Any) -> Any:
+    return cell // dt.timedelta(microseconds=1) if isinstance(cell, dt.timedelta) else cell
 
 
 def differences(found: Rows, wanted: Rows) -> list[tuple[object, ...]]:

@@ -1,0 +1,346 @@
+"""A folder of Delta tables as target.
+
+A commit of Delta changes one table. A commit of the sync therefore writes its operations, the state
+and the position into files first. The position file, which is replaced last, makes it certain that
+the operations will be applied. Then each is applied in a commit of its table, which contains the
+number of the operation. A sync that starts again applies those that its table does not contain.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import time
+import uuid
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from deltalake.exceptions import CommitFailedError, DeltaError
+
+from binarrow.atomic_file import replace_file, sync
+from binarrow.syncing.delta_table import HISTORY, MIRROR, Table
+from binarrow.syncing.delta_types import storable
+from binarrow.syncing.errors import SyncError, TargetBusyError
+from binarrow.syncing.journal import read_operation, write_operations
+from binarrow.syncing.lock import Lock
+from binarrow.syncing.names import Name, Selection, shown
+from binarrow.syncing.operations import (
+    Alter,
+    Append,
+    Clear,
+    Create,
+    Drop,
+    Operation,
+    Rename,
+    State,
+    Write,
+)
+from binarrow.syncing.stored_state import json_of_state, state_of_json
+
+if TYPE_CHECKING:
+    from binarrow.syncing.settings import Settings
+
+OWN = "_binarrow"
+"""The folder of the position files."""
+
+VERSION = 1
+"""The version of a position file."""
+
+STEPS = 1 << 20
+"""The number of operations that a commit can have: the number of one is commit * STEPS + place."""
+
+REMOVED = "removed-"
+"""The beginning of the name of a folder whose files are being deleted."""
+
+RETRY = 0.1
+"""Seconds between two attempts to commit."""
+
+
+class DeltaFolder:
+    """A folder, with a folder for each database and in it a Delta table for each table."""
+
+    def __init__(self, path: str, settings: Settings) -> None:
+        self._path = Path(path).absolute()
+        self._own = self._path / OWN
+        self._patience = settings.busy_timeout
+        self._selection = Selection(settings.tables, settings.exclude_tables)
+        self._properties = MIRROR if settings.mode == "mirror" else HISTORY
+        self._sync_id = f"binarrow-sync-{uuid.uuid4()}"
+        self._sequence = 0
+        self._structures = ""
+        self._numbers: dict[Name, int] = {}
+        """The number of the last operation of each table."""
+        self._tables: dict[Name, Table] = {}
+
+    @property
+    def structures_file(self) -> Path:
+        """The file for the structures of tables while a sync runs."""
+        return self._own / "tables.db"
+
+    def lock(self) -> Lock:
+        """Refuses other writers."""
+        try:
+            self._own.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise self._failed(error) from None
+        return Lock(self._own / "lock", str(self._path))
+
+    def load(self) -> tuple[State, bytes] | None:
+        """Completes the last commit, and returns the state; None if the folder has none.
+
+        Raises:
+            SyncError: Another program has changed a table or the folder.
+        """
+        if (self._own / "state.json").exists():
+            raise SyncError(
+                f"{self._path} is a target of Parquet files: write parquet+file:///, or choose"
+                " another folder"
+            )
+        found = max(self._own.glob("position-*.json"), default=None)
+        if found is None:
+            self._remove_old()
+            return None
+        stored: dict[str, Any] = json.loads(found.read_text())
+        if stored["version"] != VERSION:
+            raise SyncError(
+                f"{self._path} has version {stored['version']} of the state of a sync, and this"
+                f" binarrow supports {VERSION}: use the binarrow that wrote it, or a later one"
+            )
+        self._sync_id, self._sequence = stored["sync_id"], stored["sequence"]
+        self._structures = stored["structures"]
+        self._numbers = {(database, table): one for database, table, one in stored["numbers"]}
+        files = self._rows_folder(self._sequence)
+        if files.exists():
+            self._apply_all([read_operation(one, files) for one in stored["operations"]])
+        self._remove_old()
+        state = state_of_json(stored)
+        for name, record in state.records.items():
+            is_followed = record.is_followed and self._selection.has(name)
+            if is_followed and self._table(name).number != self._numbers.get(name):
+                raise _replaced(name)
+        return state, (self._own / self._structures).read_bytes()
+
+    def check_free(self, names: Sequence[Name]) -> None:
+        """Checks that the folder has no files of tables with these names.
+
+        Raises:
+            SyncError: It has some.
+        """
+        for name in names:
+            if any(self._folder(name).glob("*")):
+                raise SyncError(
+                    f"{self._folder(name)} has files that no sync created: choose another target,"
+                    " or remove them"
+                )
+
+    def commit(self, operations: Sequence[Operation], state: State, copy: bytes | None) -> None:
+        """Writes the operations and the state, then applies the operations to the tables.
+
+        Raises:
+            SyncError: A file cannot be written, or a table cannot be stored. If the commit was
+                written, the next run completes it.
+        """
+        operations = [storable(one) for one in operations]
+        if len(operations) >= STEPS:
+            raise SyncError(f"a commit has {len(operations)} operations: use a lower every=")
+        sequence = self._sequence + 1
+        numbers = _numbered(self._numbers, operations, sequence * STEPS)
+        structures = self._structures
+        files = self._rows_folder(sequence)
+        try:
+            if files.exists():  # a commit failed before
+                shutil.rmtree(files)
+            written = write_operations(operations, files)
+            if copy is not None:
+                structures = f"structures-{sequence:010}.db"
+                replace_file(self._own / structures, copy)
+            stored = {
+                "version": VERSION,
+                "sync_id": self._sync_id,
+                "sequence": sequence,
+                "structures": structures,
+                **json_of_state(state),
+                "numbers": [[*name, number] for name, number in numbers.items()],
+                "operations": written,
+            }
+            position = self._own / f"position-{sequence:010}.json"
+            replace_file(position, json.dumps(stored, indent=1).encode())
+        except OSError as error:
+            raise self._failed(error) from None
+        self._sequence, self._structures, self._numbers = sequence, structures, numbers
+        self._apply_all(operations)
+        self._remove_old()
+
+    # ------------------------------------------------------------------------ operations
+
+    def _apply_all(self, operations: Sequence[Operation]) -> None:
+        """Applies the operations of the last position file that were not applied yet.
+
+        Tables are identified by names, so the operations before one that moves a folder are noted
+        as done before it: after it, their names may be those of other tables.
+        """
+        versions: dict[Name, int] = {}
+        first = self._sequence * STEPS
+        files = self._rows_folder(self._sequence)
+        done = files / "done"
+        try:
+            start = int(done.read_text()) if done.exists() else 0
+            for place, operation in enumerate(operations[start:], start=start):
+                if isinstance(operation, Drop | Rename):
+                    self._make_durable(versions)
+                    replace_file(done, str(place).encode())
+                self._apply_patiently(operation, first + place + 1, versions)
+            self._make_durable(versions)
+            for name, version in versions.items():
+                self._table(name).maintain(version)
+            self._move_away(files)
+        except (DeltaError, OSError) as error:
+            raise self._failed(error) from None
+
+    def _make_durable(self, versions: dict[Name, int]) -> None:
+        for name, version in versions.items():
+            self._table(name).make_durable(version)
+
+    def _apply_patiently(
+        self, operation: Operation, number: int, versions: dict[Name, int]
+    ) -> None:
+        """Applies an operation; again if another program has changed the table meanwhile."""
+        deadline = time.monotonic() + self._patience
+        while True:
+            try:
+                self._apply(operation, number, versions)
+            except CommitFailedError:
+                if time.monotonic() >= deadline:
+                    raise TargetBusyError(
+                        f"{shown(operation.name)}: another program changes the table of the target"
+                        " all the time: end it first"
+                    ) from None
+                time.sleep(RETRY)
+            else:
+                return
+
+    def _apply(self, operation: Operation, number: int, versions: dict[Name, int]) -> None:
+        name = operation.name
+        table = self._table(name)
+        found = table.number
+        if isinstance(operation, Rename):
+            if -1 < found < number:  # else it was renamed, and a later table may have the name
+                versions[operation.to] = versions.pop(name, table.version)
+                self._rename(operation)
+            return
+        versions.setdefault(name, table.version)
+        if found >= number or not self._is_own(operation, found):
+            return
+        match operation:
+            case Write():
+                table.write(operation, number)
+            case Append(_, rows):
+                table.append(rows, number)
+            case Create(_, schema):
+                table.create(schema, self._properties, number)
+            case Clear():
+                table.clear(number)
+            case Drop(name):
+                self._tables.pop(name)
+                self._move_away(self._folder(name))
+                versions[name] = -1
+            case Alter():
+                table.alter(operation, number)
+
+    def _rename(self, operation: Rename) -> None:
+        self._tables.pop(operation.name)
+        self._tables.pop(operation.to, None)
+        to = self._folder(operation.to)
+        self._move_away(to)
+        to.parent.mkdir(parents=True, exist_ok=True)
+        self._folder(operation.name).rename(to)
+        sync(to.parent)
+        sync(self._folder(operation.name).parent)
+
+    def _is_own(self, operation: Operation, found: int) -> bool:
+        """Returns false for a table that does not exist any more, and is dropped or left out.
+
+        Raises:
+            SyncError: Another program has replaced or removed the table.
+        """
+        if found >= 0 or isinstance(operation, Create):
+            return True
+        if isinstance(operation, Drop):
+            return False
+        if self._selection.has(operation.name):
+            raise _replaced(operation.name)
+        return False
+
+    # ------------------------------------------------------------------------ files
+
+    def _table(self, name: Name) -> Table:
+        table = self._tables.setdefault(name, Table(self._folder(name), self._sync_id))
+        table.refresh()
+        return table
+
+    def _folder(self, name: Name) -> Path:
+        return self._path.joinpath(*(folder_name(part) for part in name))
+
+    def _rows_folder(self, sequence: int) -> Path:
+        return self._own / f"commit-{sequence:010}"
+
+    def _move_away(self, folder: Path) -> None:
+        """Removes a folder at once, and then its files."""
+        if folder.exists():
+            removed = self._own / f"{REMOVED}{uuid.uuid4()}"
+            folder.rename(removed)
+            shutil.rmtree(removed)
+
+    def _remove_old(self) -> None:
+        """Removes files that the last position file does not name."""
+        current = {f"position-{self._sequence:010}.json", self._structures}
+        for file in self._own.iterdir():
+            if file.name in current:
+                continue
+            if file.name.startswith((REMOVED, "commit-")):
+                shutil.rmtree(file)
+            elif file.name.startswith(("position-", "structures-")):
+                file.unlink()
+
+    def _failed(self, error: Exception) -> SyncError:
+        """Returns an error without values of cells."""
+        text = str(getattr(error, "strerror", None) or error).split("\n", 1)[0][:300]
+        if "Arrow error" in text or "cast" in text.lower():
+            text = f"{type(error).__name__} of a value"
+        return SyncError(f"{self._path} cannot be written: {text}")
+
+
+def _replaced(name: Name) -> SyncError:
+    return SyncError(
+        f"{shown(name)}: the table of the target does not have the last commit of the sync, because"
+        " another program has replaced, restored or removed it. Leave the table out with"
+        " exclude_tables in the next run, and select it again in the run after it, which loads it"
+        " again"
+    )
+
+
+def folder_name(name: str) -> str:
+    """Returns the name of a folder: other characters than letters are encoded as MySQL does."""
+    escaped = re.sub(r"[^\w -]", lambda found: f"@{ord(found[0]):04x}", name)
+    return f"@{ord(escaped[0]):04x}{escaped[1:]}" if escaped[0] == "_" else escaped
+
+
+def _numbered(
+    numbers: dict[Name, int], operations: Sequence[Operation], first: int
+) -> dict[Name, int]:
+    """Returns the number of the last operation of each table, after operations."""
+    found = dict(numbers)
+    for place, operation in enumerate(operations, start=1):
+        match operation:
+            case Drop(name):
+                found.pop(name, None)
+            case Rename(name, to):
+                found[to] = found.pop(name)
+            case _:
+                found[operation.name] = first + place
+    return found
+
+
+__all__ = ["DeltaFolder"]

@@ -1,0 +1,249 @@
+"""Operations on one Delta table, each in one commit that contains its number."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
+
+from deltalake import CommitProperties, DeltaTable, Field, Schema, Transaction, write_deltalake
+from deltalake.exceptions import TableNotFoundError
+
+from binarrow.atomic_file import sync
+from binarrow.syncing.operations import Alter, NewColumn, Write
+from binarrow.syncing.reduce import CHANGE
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import pyarrow as pa
+
+LOG = "_delta_log"
+
+MIRROR = {
+    "delta.targetFileSize": str(32 << 20),  # a change of a row writes its file again
+    "delta.deletedFileRetentionDuration": "interval 1 hours",
+    "delta.logRetentionDuration": "interval 1 days",
+}
+"""The properties of a new table with the current rows."""
+
+HISTORY = {
+    "delta.targetFileSize": str(128 << 20),
+    "delta.deletedFileRetentionDuration": "interval 1 hours",
+    "delta.logRetentionDuration": "interval 1 days",
+}
+"""The properties of a new table with all changes."""
+
+MAINTAINED = 100
+"""The number of versions after which small files are compacted and old ones are deleted."""
+
+
+class Table:
+    """A Delta table of a sync."""
+
+    def __init__(self, folder: Path, sync_id: str) -> None:
+        self._folder = folder
+        self._sync_id = sync_id
+        self._table: DeltaTable | None = None
+
+    def refresh(self) -> None:
+        """Reads the commits of other programs."""
+        if self._table is not None and self._commit_file(self._table.version()).exists():
+            self._table.update_incremental()
+        elif DeltaTable.is_deltatable(str(self._folder)):
+            self._table = DeltaTable(str(self._folder))
+        else:
+            self._table = None
+
+    @property
+    def number(self) -> int:
+        """The number of the last operation that was applied; -1 if there is none."""
+        found = None if self._table is None else self._table.transaction_version(self._sync_id)
+        return -1 if found is None else found
+
+    @property
+    def version(self) -> int:
+        """The version of the Delta table; -1 if there is no table."""
+        return -1 if self._table is None else self._table.version()
+
+    def mark(self, number: int) -> None:
+        """Adds a commit without changes."""
+        table = self._opened()
+        table.create_write_transaction(
+            [], "append", table.schema(), commit_properties=self._properties(number)
+        )
+        table.update_incremental()
+
+    def create(self, schema: pa.Schema, properties: Mapping[str, str], number: int) -> None:
+        """Creates the table, or replaces its columns and rows."""
+        committed = self._properties(number)
+        if self._table is not None:
+            write_deltalake(
+                self._table,
+                schema.empty_table(),
+                mode="overwrite",
+                schema_mode="overwrite",
+                commit_properties=committed,
+            )
+            return
+        self._folder.mkdir(parents=True, exist_ok=True)
+        self._table = DeltaTable.create(
+            str(self._folder),
+            Schema.from_arrow(schema),
+            configuration=dict(properties),
+            commit_properties=committed,
+        )
+
+    def clear(self, number: int) -> None:
+        """Removes all rows."""
+        table = self._opened()
+        empty = _arrow_schema(table).empty_table()
+        write_deltalake(table, empty, mode="overwrite", commit_properties=self._properties(number))
+
+    def append(self, rows: pa.Table, number: int) -> None:
+        """Adds rows."""
+        write_deltalake(
+            self._opened(), rows, mode="append", commit_properties=self._properties(number)
+        )
+
+    def write(self, change: Write, number: int) -> None:
+        """Replaces and deletes rows by their keys."""
+        table = self._opened()
+        if not table.file_uris():
+            self.append(change.rows, number)
+            return
+        same = " AND ".join(f"t.{_quoted(one)} = s.{_quoted(one)}" for one in change.key)
+        is_deleted = f"s.{_quoted(CHANGE)} = 'delete'"
+        columns = {_quoted(one): f"s.{_quoted(one)}" for one in change.rows.column_names}
+        (
+            table.merge(
+                _source(change),
+                same,
+                source_alias="s",
+                target_alias="t",
+                commit_properties=self._properties(number),
+            )
+            .when_matched_delete(is_deleted)
+            .when_matched_update(columns, predicate=f"NOT ({is_deleted})")
+            .when_not_matched_insert(columns, predicate=f"NOT ({is_deleted})")
+            .execute()
+        )
+        if self.number < number:  # none of the rows existed
+            self.mark(number)
+
+    def alter(self, change: Alter, number: int) -> None:
+        """Gives the table other columns; its rows stay."""
+        import pyarrow as pa
+
+        table = self._opened()
+        committed = self._properties(number)
+        added = _added(_arrow_schema(table), change.columns)
+        if added:
+            fields: list[Field] = list(Schema.from_arrow(pa.schema(added)).fields)
+            table.alter.add_columns(fields, commit_properties=committed)
+            return
+        schema = pa.schema([column.field for column in change.columns])
+        batches = table.to_pyarrow_dataset().to_batches(batch_readahead=2, fragment_readahead=1)
+        rows = pa.RecordBatchReader.from_batches(
+            schema, (_altered(batch, change.columns, schema) for batch in batches)
+        )
+        write_deltalake(
+            table, rows, mode="overwrite", schema_mode="overwrite", commit_properties=committed
+        )
+
+    def maintain(self, before: int) -> None:
+        """Compacts small files and deletes old ones, once in a number of versions."""
+        table = self._table
+        if table is not None and table.version() // MAINTAINED > before // MAINTAINED:
+            table.optimize.compact(max_concurrent_tasks=1)
+            table.vacuum(dry_run=False)
+
+    def make_durable(self, before: int) -> None:
+        """Waits until the commits after a version are on the disk, with their files."""
+        if self._table is None:
+            return
+        version = before + 1
+        while (commit := self._commit_file(version)).exists():
+            for line in commit.read_text().splitlines():
+                added = json.loads(line).get("add")
+                if added:
+                    with contextlib.suppress(FileNotFoundError):  # it was replaced and deleted
+                        sync(self._folder / unquote(added["path"]))
+            sync(commit)
+            version += 1
+        sync(self._folder / LOG)
+        sync(self._folder)
+
+    def _opened(self) -> DeltaTable:
+        if self._table is None:
+            raise TableNotFoundError(f"there is no table in {self._folder}")
+        return self._table
+
+    def _commit_file(self, version: int) -> Path:
+        return self._folder / LOG / f"{version:020}.json"
+
+    def _properties(self, number: int) -> CommitProperties:
+        return CommitProperties(app_transactions=[Transaction(self._sync_id, number)])
+
+
+def _source(change: Write) -> pa.Table:
+    """Returns all rows of a change, with a column that distinguishes those to be deleted."""
+    import pyarrow as pa
+
+    rows, deleted = change.rows, change.deleted
+    parts = []
+    for part, kind in ((rows, "write"), (deleted, "delete")):
+        columns = [
+            part.column(field.name)
+            if field.name in part.column_names
+            else pa.nulls(part.num_rows, field.type)
+            for field in rows.schema
+        ]
+        kinds = pa.repeat(pa.scalar(kind, pa.string()), part.num_rows)
+        parts.append(pa.table([*columns, kinds], [*rows.column_names, CHANGE]))
+    return pa.concat_tables(parts)
+
+
+def _added(schema: pa.Schema, columns: tuple[NewColumn, ...]) -> list[pa.Field]:
+    """Returns the new columns, if nothing but columns of NULL at the end is different."""
+    import pyarrow as pa
+
+    kept, new = columns[: len(schema)], columns[len(schema) :]
+    same = [(one.source, one.field.name, one.field.type) for one in kept] == [
+        (field.name, field.name, field.type) for field in schema
+    ]
+    simple = all(
+        one.source is None and one.value is None and not pa.types.is_timestamp(one.field.type)
+        for one in new
+    )
+    return [one.field for one in new] if same and simple else []
+
+
+def _altered(
+    batch: pa.RecordBatch, columns: tuple[NewColumn, ...], schema: pa.Schema
+) -> pa.RecordBatch:
+    import pyarrow as pa
+
+    count = batch.num_rows
+    found = [
+        pa.repeat(pa.scalar(column.value, column.field.type), count)
+        if column.source is None
+        else batch.column(column.source).cast(column.field.type)
+        for column in columns
+    ]
+    return pa.RecordBatch.from_arrays(found, schema=schema)
+
+
+def _arrow_schema(table: DeltaTable) -> pa.Schema:
+    import pyarrow as pa
+
+    return pa.schema(table.schema())
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+__all__ = ["HISTORY", "MIRROR", "Table"]

@@ -1,0 +1,287 @@
+"""`binarrow.sync` into Delta tables: crashes in a commit, other programs, and many commits.
+
+`BINARROW_SYNC_CRASHES=1` plants a crash at each place of a commit, not at a few.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from deltalake import DeltaTable, write_deltalake
+
+import binarrow
+from binarrow.syncing import delta_folder, delta_table, journal
+from support.oracles.delta_tables import folder_of
+from support.sync_source import Source
+
+STRIDE = int(os.environ.get("BINARROW_SYNC_CRASHES", "19"))
+
+TABLES = ("a", "b", "c", "d")
+
+PLACES: tuple[tuple[Any, str], ...] = (
+    (delta_folder, "replace_file"),
+    (delta_folder, "write_operations"),
+    (delta_folder.DeltaFolder, "_apply"),
+    (delta_folder.DeltaFolder, "_move_away"),
+    (delta_folder.DeltaFolder, "_remove_old"),
+    (delta_folder.shutil, "rmtree"),
+    (delta_table, "write_deltalake"),
+    (delta_table, "sync"),
+    (delta_table.Table, "mark"),
+    (delta_table.Table, "write"),
+    (journal, "sync"),
+)
+"""Functions of a commit. A crash is planted before and after each call."""
+
+
+@pytest.fixture(scope="session", params=["mysql"])
+def started(request: pytest.FixtureRequest, started: Any) -> Any:
+    return started
+
+
+@pytest.fixture
+def kind() -> str:
+    return "delta"
+
+
+@pytest.fixture
+def shop(source: Source) -> Source:
+    source.execute("CREATE TABLE t (id INT PRIMARY KEY, v INT)", "INSERT INTO t VALUES (1, 1)")
+    source.sync()
+    return source
+
+
+class Crash(BaseException):
+    """The end of a process."""
+
+
+class Planted:
+    """Ends a sync at the nth place of a commit."""
+
+    def __init__(self, patched: pytest.MonkeyPatch, place: int) -> None:
+        self.left = place
+        for owner, name in PLACES:
+            patched.setattr(owner, name, self._wrapped(getattr(owner, name)))
+
+    def _wrapped(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*arguments: Any, **keywords: Any) -> Any:
+            self._pass()
+            result = function(*arguments, **keywords)
+            self._pass()
+            return result
+
+        return call
+
+    def _pass(self) -> None:
+        self.left -= 1
+        if self.left == 0:
+            raise Crash
+
+
+def crashes(
+    source: Source, prepare: Callable[[int], None], check: Callable[[], None], **keywords: Any
+) -> int:
+    """Changes tables and crashes the sync at the next place, until it does not crash any more."""
+    place = 1
+    while True:
+        prepare(place)
+        with pytest.MonkeyPatch.context() as patched:
+            planted = Planted(patched, place)
+            with contextlib.suppress(Crash):
+                source.sync(every=60, **keywords)
+        source.sync(**keywords)
+        check()
+        if planted.left > 0:
+            return place
+        place += STRIDE
+
+
+def test_crashes_of_a_mirror(source: Source) -> None:
+    """Each table gets each change once, wherever the commit of several tables ends."""
+    source.execute(
+        *(f"CREATE TABLE {one} (id INT PRIMARY KEY, v INT)" for one in TABLES),
+        *(f"INSERT INTO {one} VALUES (1, 1), (2, 2), (3, 3)" for one in TABLES),
+    )
+    source.sync(on_drop="drop")
+
+    def prepare(place: int) -> None:
+        source.execute(
+            "UPDATE a SET v = v + 1",
+            f"INSERT INTO b (id) VALUES ({place + 10})",
+            f"ALTER TABLE b ADD COLUMN c{place} INT DEFAULT {place} FIRST",
+            "DELETE FROM b WHERE id = 2",
+            "TRUNCATE c",
+            f"INSERT INTO c VALUES ({place}, 0)",
+            "RENAME TABLE a TO x, d TO a, x TO d",
+            "UPDATE a SET v = v + 1",
+            f"DROP TABLE IF EXISTS `e{place - STRIDE}`",
+            f"CREATE TABLE e{place} (id INT PRIMARY KEY)",
+        )
+        source.execute(f"ALTER TABLE b DROP COLUMN c{place}", f"INSERT INTO e{place} VALUES (1)")
+
+    def check() -> None:
+        source.check(*(f"shop.{one}" for one in TABLES))
+
+    assert crashes(source, prepare, check, on_drop="drop") > 20
+    left = {one.name.partition("-")[0] for one in (source.file / "_binarrow").iterdir()}
+    assert left == {"lock", "position", "structures"}
+
+
+def test_crashes_of_a_history(source: Source) -> None:
+    source.execute(
+        *(f"CREATE TABLE {one} (id INT PRIMARY KEY, v INT)" for one in TABLES),
+        *(f"INSERT INTO {one} VALUES (1, 1)" for one in TABLES),
+    )
+    source.sync(mode="history")
+    changed: Counter[int] = Counter({1: len(TABLES)})
+
+    def prepare(place: int) -> None:
+        source.execute(*(f"UPDATE {one} SET v = {place + 1}" for one in TABLES))
+        changed[place + 1] += len(TABLES)
+
+    def check() -> None:
+        found: Counter[int] = Counter()
+        for table in TABLES:
+            for row in source.read(f"shop.{table}").elements():
+                kind, value = dict(row)["_change_type"], int(dict(row)["v"])
+                found[value] += kind != "update_preimage"
+        assert found == changed
+
+    assert crashes(source, prepare, check, mode="history") > 20
+
+
+def test_other_targets_and_tools(shop: Source, tmp_path: Path) -> None:
+    """A folder of another tool, or of another kind of target, is refused and stays as it is."""
+    other = shop.other()
+    write_deltalake(
+        str(folder_of(other.file, "shop.t")),
+        DeltaTable(str(folder_of(shop.file, "shop.t"))).to_pyarrow_table(),
+    )
+    with pytest.raises(binarrow.SyncError, match="no sync created"):
+        other.sync()
+    for scheme, folder, words in (
+        ("parquet+file", shop.file, r"write delta\+file"),
+        ("delta+file", tmp_path / "changes", r"write parquet\+file"),
+    ):
+        target = f"{scheme}:///{folder}"
+        if scheme == "delta+file":
+            given = {"tables": "shop.*", "once": True, "password_file": shop.password_file}
+            binarrow.sync(shop.url, f"parquet+file:///{folder}", mode="history", **given)
+        with pytest.raises(binarrow.SyncError, match=words):
+            binarrow.sync(
+                shop.url, target, mode="history", once=True, password_file=shop.password_file
+            )
+    for target, words in (
+        ("delta+file://host/x", "has no folder"),
+        ("delta+s3://bucket/x", "is not supported: write"),
+    ):
+        with pytest.raises(binarrow.ConfigError, match=words):
+            binarrow.sync(shop.url, target, once=True, password_file=shop.password_file)
+
+
+def test_two_syncs(shop: Source) -> None:
+    def second(_: binarrow.SyncSummary) -> None:
+        with pytest.raises(binarrow.TargetBusyError, match="another sync writes"):
+            shop.sync()
+
+    shop.execute("INSERT INTO t VALUES (2, 2)")
+    shop.sync(on_commit=second)
+    shop.check("shop.t")
+
+
+def test_changes_of_another_program(shop: Source) -> None:
+    """It may compact a table while the sync runs; a table that it replaced is refused."""
+    folder = str(folder_of(shop.file, "shop.t"))
+    shop.execute("INSERT INTO t VALUES (2, 2)")
+    real = delta_table._source
+
+    def late(*arguments: Any) -> Any:
+        DeltaTable(folder).optimize.compact()
+        write_deltalake(folder, DeltaTable(folder).to_pyarrow_table(), mode="overwrite")
+        patched.undo()
+        return real(*arguments)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(delta_table, "_source", late)
+        shop.sync()
+    shop.check("shop.t")
+    rows = DeltaTable(folder).to_pyarrow_table()
+    shutil.rmtree(folder)
+    write_deltalake(folder, rows)
+    shop.execute("INSERT INTO t VALUES (3, 3)")
+    with pytest.raises(binarrow.SyncError, match=r"shop\.t: .* exclude_tables"):
+        shop.sync()
+    shop.execute("CREATE TABLE other (id INT PRIMARY KEY)")
+    shop.sync(exclude_tables="shop.t")
+    shop.sync()
+    shop.check("shop.t", "shop.other")
+
+
+def test_names(shop: Source) -> None:
+    """Names of tables are encoded; columns that Delta does not permit are refused."""
+    shop.execute(
+        'CREATE TABLE `a/b %41.ü` (`C` INT PRIMARY KEY, `select` INT, `d.e` INT, `f"` INT)',
+        "INSERT INTO `a/b %41.ü` VALUES (1, 2, 3, 4)",
+    )
+    shop.sync()
+    shop.execute("UPDATE `a/b %41.ü` SET `d.e` = 5, `select` = 6")
+    shop.sync()
+    shop.check("shop.a/b %41.ü")
+    shop.execute("CREATE TABLE n (id INT PRIMARY KEY, `a b` INT)", "INSERT INTO t VALUES (9, 9)")
+    with pytest.raises(binarrow.SyncError, match=r"shop\.n has a column 'a b'"):
+        shop.sync()
+    shop.sync(exclude_tables="shop.n")
+    shop.check("shop.t")
+
+
+def test_a_failed_commit(shop: Source) -> None:
+    """A table that cannot be written ends the sync; the next one completes the commit."""
+    shop.execute("UPDATE t SET v = 5", "INSERT INTO t VALUES (2, 2)")
+
+    def fails(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(delta_table.Table, "write", fails)
+        with pytest.raises(binarrow.SyncError, match="cannot be written: No space left"):
+            shop.sync()
+    shop.sync()
+    shop.check("shop.t")
+
+
+def test_many_commits(shop: Source) -> None:
+    """Small files are compacted, and old ones are deleted as the properties of the table say."""
+    folder = folder_of(shop.file, "shop.t")
+    retention = "delta.deletedFileRetentionDuration"
+    table = DeltaTable(str(folder))
+    assert table.metadata().configuration[retention] == "interval 1 hours"
+    table.alter.set_table_properties({retention: "interval 0 seconds"})
+    number = 10
+
+    def insert(_: binarrow.SyncSummary) -> None:
+        nonlocal number
+        number += 1
+        shop.execute(f"INSERT INTO t VALUES ({number}, {number})")
+
+    shop.execute("INSERT INTO t VALUES (10, 10)")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(delta_table, "MAINTAINED", 20)
+        shop.sync(every=0, on_commit=insert, once=False, is_stopped=lambda: number > 60)
+    shop.sync()
+    shop.check("shop.t")
+    table = DeltaTable(str(folder))
+    assert table.version() > 45
+    assert len(table.file_uris()) < 25
+    operations = Counter(one["operation"] for one in table.history())
+    assert operations["OPTIMIZE"] >= 1
+    assert len([*folder.glob("*.parquet")]) < 45
+    position = next((shop.file / "_binarrow").glob("position-*.json"))
+    assert json.loads(position.read_text())["version"] == 1
