@@ -579,6 +579,96 @@ class SkippedStatement:
     def __hash__(self) -> int: ...
 
 @final
+class UnloggedChange:
+    """A change of rows that may have changed rows of other tables, which the log does not contain. Frozen.
+
+    It is an item of ``include="unlogged_change"``, and replaces the error or the warning of ``unlogged_changes``. Before MySQL
+    9.6, and in MariaDB, the actions CASCADE, SET NULL and SET DEFAULT of foreign keys are not logged; a MERGE table's changes
+    are logged without the names of the tables of its UNION. There is an item for each rows event of the
+    table, or in MariaDB for each statement. It can come before or after rows of its transaction, and a read that continues at a position before the end
+    of the transaction returns it again: read the rows of ``changed_tables`` again after the transaction.
+
+    Source: https://dev.mysql.com/doc/refman/8.4/en/create-table-foreign-keys.html
+
+    Examples:
+        >>> for change in binarrow.read_binlog("binlog.000001", include="unlogged_change"):
+        ...     if isinstance(change, binarrow.UnloggedChange):
+        ...         print("copy again:", change.changed_tables)
+    """
+
+    @property
+    def database(self) -> str:
+        """The database of the table whose rows the log changes."""
+    @property
+    def table(self) -> str:
+        """The name of the table whose rows the log changes, without the database."""
+    @property
+    def operation(self) -> Literal["delete", "update"] | None:
+        """The change that the log contains; None if the table is a MERGE table."""
+    @property
+    def changed_tables(self) -> tuple[str, ...]:
+        """The tables whose rows may have changed, as ``database.table``; empty if they are not known.
+
+        They are known from ``history`` or ``schemas``; a live stream without both queries them from the server. For MariaDB
+        the log contains them. Tables that are not selected are included.
+        """
+    @property
+    def foreign_keys(self) -> tuple[ForeignKey, ...]:
+        """The foreign keys whose actions may have changed these rows, also through other tables; empty if they are not known."""
+    @property
+    def change_ordinals(self) -> tuple[int, int] | None:
+        """The range of ``_change_ordinal`` of the rows of ``table`` for which these actions were executed, both ends included.
+
+        None if it is not known: for a statement of MariaDB whose log is larger than a segment.
+        """
+    @property
+    def position(self) -> Position:
+        """The position at which to resume, as of the last batch or item before it: before the end of the transaction."""
+    @property
+    def commit_version(self) -> int:
+        """The place of the transaction in commit order: ``_commit_version`` of its rows."""
+    @property
+    def commit_timestamp(self) -> datetime:
+        """The time of the commit, in UTC."""
+    def __eq__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+
+@final
+class ForeignKey:
+    """A foreign key of a table. Frozen.
+
+    :attr:`UnloggedChange.foreign_keys` returns those whose actions may have changed rows.
+
+    Source: https://dev.mysql.com/doc/refman/8.4/en/create-table-foreign-keys.html
+
+    Examples:
+        >>> for change in binarrow.read_binlog("binlog.000001", include="unlogged_change"):
+        ...     if isinstance(change, binarrow.UnloggedChange):
+        ...         print([key.table for key in change.foreign_keys if key.on_delete == "cascade"])
+    """
+
+    @property
+    def table(self) -> str:
+        """The table that has the foreign key, as ``database.table``."""
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of the foreign key, in its order."""
+    @property
+    def parent(self) -> str:
+        """The table that it refers to, as ``database.table``."""
+    @property
+    def parent_columns(self) -> tuple[str, ...]:
+        """The columns that it refers to, in the order of ``columns``."""
+    @property
+    def on_delete(self) -> Literal["restrict", "cascade", "set_null", "set_default"]:
+        """The action if a row that it refers to is deleted; ``restrict`` is also that of NO ACTION."""
+    @property
+    def on_update(self) -> Literal["restrict", "cascade", "set_null", "set_default"]:
+        """The action if the key of a row that it refers to changes: the words of ``on_delete``."""
+    def __eq__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+
+@final
 class Transaction:
     """The begin or end of a transaction, or the XA PREPARE or rollback of an XA transaction. Frozen.
 
@@ -643,12 +733,23 @@ class Heartbeat:
     def __hash__(self) -> int: ...
 
 Change: TypeAlias = (
-    ChangeBatch | SchemaChange | Truncate | SkippedStatement | Transaction | Heartbeat
+    ChangeBatch
+    | SchemaChange
+    | Truncate
+    | SkippedStatement
+    | UnloggedChange
+    | Transaction
+    | Heartbeat
 )
 """The objects that a reader with ``include`` returns."""
 
 MarkerKind: TypeAlias = Literal[
-    "schema_change", "truncate", "skipped_statement", "transaction", "heartbeat"
+    "schema_change",
+    "truncate",
+    "skipped_statement",
+    "unlogged_change",
+    "transaction",
+    "heartbeat",
 ]
 """The values of ``include``."""
 
@@ -1099,14 +1200,17 @@ def read_binlog(
             is a :class:`ConfigError`.
         exclude_tables: Tables to leave out: globs of ``database.table``.
         include: Items to return in addition to rows, in log order: ``"schema_change"``,
-            ``"truncate"``, ``"skipped_statement"``, ``"transaction"``, ``"heartbeat"``.
+            ``"truncate"``, ``"skipped_statement"``, ``"unlogged_change"``, ``"transaction"``,
+            ``"heartbeat"``.
 
             A batch ends before each item. ``"schema_change"``: statements that change tables of
             ``tables`` or their databases, as :class:`SchemaChange`. ``"truncate"``: tables that are
             emptied, as :class:`Truncate`. ``"skipped_statement"``: statements that
-            ``statements="skip"`` skips, as :class:`SkippedStatement`. ``"transaction"``: the begin
-            and end of every transaction, also of those without changes of ``tables``, as
-            :class:`Transaction`. ``"heartbeat"``: a live stream's heartbeats, as
+            ``statements="skip"`` skips, as :class:`SkippedStatement`. ``"unlogged_change"``:
+            changes that may have changed rows of other tables without being logged, as
+            :class:`UnloggedChange`, in any place among the rows of their transaction.
+            ``"transaction"``: the begin and end of every transaction, also of those without changes
+            of ``tables``, as :class:`Transaction`. ``"heartbeat"``: a live stream's heartbeats, as
             :class:`Heartbeat`.
         online_schema_change: The proof that is required to recognize a swap of a table and its copy
             by gh-ost or pt-online-schema-change: ``"evidence"`` requires marks of the tool in the

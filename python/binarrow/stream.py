@@ -22,6 +22,7 @@ from binarrow._native import (
     TableReader,
     Transaction,
     Truncate,
+    UnloggedChange,
 )
 from binarrow.background import Background, let_others_run
 from binarrow.checkpoint import Checkpoint
@@ -39,7 +40,13 @@ else:
     T = TypeVar("T")
 
 Change: TypeAlias = (
-    ChangeBatch | SchemaChange | Truncate | SkippedStatement | Transaction | Heartbeat
+    ChangeBatch
+    | SchemaChange
+    | Truncate
+    | SkippedStatement
+    | UnloggedChange
+    | Transaction
+    | Heartbeat
 )
 """The objects that a reader or stream with ``include`` returns."""
 

@@ -17,6 +17,8 @@ pub struct Include {
     pub emptied: bool,
     /// Statements that are skipped although they may change rows.
     pub skipped_statements: bool,
+    /// Changes that may have changed rows of other tables without events.
+    pub unlogged_changes: bool,
     /// Begins and ends of transactions.
     pub transactions: bool,
     /// Heartbeats of a server.
@@ -41,7 +43,11 @@ pub struct StatementContext<'s> {
 impl Include {
     /// True if any item is requested.
     pub fn any(&self) -> bool {
-        self.statements() || self.skipped_statements || self.transactions || self.heartbeats
+        self.statements()
+            || self.skipped_statements
+            || self.unlogged_changes
+            || self.transactions
+            || self.heartbeats
     }
 
     /// True if items of statements are requested.

@@ -1,8 +1,9 @@
 //! Items in the log that are not rows: statements that change tables, transactions, heartbeats.
 
 use super::{LoggedGtid, OnlineTool};
+use crate::binlog::RowsKind;
 use crate::ddl::{DdlKind, TableName};
-use crate::history::AlteredColumn;
+use crate::history::{AlteredColumn, ForeignKey};
 use crate::position::Xid;
 use crate::schema::NameCase;
 
@@ -19,6 +20,8 @@ pub enum Item {
     SkippedStatement(SkippedStatement),
     /// The begin, end or XA PREPARE of a transaction.
     Transaction(TransactionMark),
+    /// Rows of some tables may have changed without events, because rows of another one did.
+    UnloggedChange(UnloggedChange),
     /// The server reported that it is alive and has nothing to send.
     Heartbeat,
 }
@@ -63,6 +66,21 @@ pub struct SkippedStatement {
     pub database: String,
     /// Its text.
     pub statement: String,
+}
+
+/// A change of a table's rows that may have changed rows of other tables, which no event contains.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnloggedChange {
+    /// The table whose rows the log changes.
+    pub table: TableName,
+    /// The kind of its change: a delete or an update; `None` if it is a MERGE table.
+    pub kind: Option<RowsKind>,
+    /// The foreign keys whose actions may have changed rows, also through other tables; empty if they are not known.
+    pub foreign_keys: Vec<ForeignKey>,
+    /// The tables whose rows may have changed; empty if they are not known.
+    pub changed: Vec<TableName>,
+    /// The numbers, in the transaction, of the first and the last rows event of the statement; `None` if they are not known.
+    pub rows_events: Option<(u32, u32)>,
 }
 
 /// A statement that changes tables or databases.

@@ -21,7 +21,8 @@ pub use ghost_table::{OnlineTool, ToolTable};
 pub use group::{EventEffect, EventGroup, Transaction, TransactionEnd, TransactionTracker};
 pub use include::{Include, StatementContext};
 pub use item::{
-    Emptied, Item, MarkKind, SchemaChange, SkippedStatement, TransactionMark, Uncertainty, XaState,
+    Emptied, Item, MarkKind, SchemaChange, SkippedStatement, TransactionMark, Uncertainty,
+    UnloggedChange, XaState,
 };
 pub use online_changes::{OnlineChanges, OnlineSchemaChange};
 pub use operations::Operations;

@@ -163,6 +163,21 @@ impl ForeignKeys {
         is_parent.then_some(actions)
     }
 
+    /// The foreign keys whose actions can change rows after a delete or an update of a parent, also through other tables.
+    pub fn reached_from(&self, parent: &TableName, is_delete: bool) -> Vec<&ForeignKey> {
+        let mut seen = Vec::new();
+        for key in self.keys.iter().filter(|key| is_same_table(&key.parent, parent)) {
+            self.effect(key, is_delete, &|_| false, &mut seen);
+        }
+        let mut reached: Vec<&ForeignKey> = Vec::new();
+        for (key, _) in seen {
+            if !reached.iter().any(|other| std::ptr::eq(*other, key)) {
+                reached.push(key);
+            }
+        }
+        reached
+    }
+
     /// The first of the tables that a foreign key's action changes and that are read.
     fn effect<'k>(
         &'k self,
@@ -308,6 +323,26 @@ mod tests {
                 });
                 delete.into_iter().chain(update).collect::<Vec<_>>().join("; ")
             }
+        }
+    }
+
+    #[test]
+    fn keys_that_are_reached() {
+        let keys = keys(
+            "CREATE TABLE p (id INT PRIMARY KEY, FOREIGN KEY (id) REFERENCES g (c) ON DELETE CASCADE);
+             CREATE TABLE c (id INT PRIMARY KEY, p INT, FOREIGN KEY (p) REFERENCES p (id) ON DELETE CASCADE ON UPDATE SET NULL);
+             CREATE TABLE g (c INT, FOREIGN KEY (c) REFERENCES c (id) ON DELETE SET NULL);
+             CREATE TABLE r (p INT, FOREIGN KEY (p) REFERENCES p (id) ON DELETE RESTRICT)",
+        );
+        for (parent, is_delete, expected) in [
+            ("shop.p", true, vec!["c", "g"]),
+            ("shop.p", false, vec!["c"]),
+            ("shop.g", true, vec!["p", "c", "g"]),
+            ("shop.r", true, vec![]),
+        ] {
+            let reached = keys.reached_from(&name(parent), is_delete);
+            let children: Vec<_> = reached.iter().map(|key| key.child.table.as_str()).collect();
+            assert_eq!(children, expected, "{parent}");
         }
     }
 

@@ -3,6 +3,7 @@
 use super::change_batch::PyChangeBatch;
 use super::position::PyPosition;
 use super::summary::datetime;
+use super::unlogged_change::PyUnloggedChange;
 use crate::change::{
     Item, LoggedGtid, MarkKind, SchemaChange, SkippedStatement, TransactionMark, XaState,
 };
@@ -27,6 +28,9 @@ pub(super) fn change(py: Python<'_>, polled: Poll) -> PyResult<Option<Py<PyAny>>
                     Py::new(py, PySkippedStatement { skipped, at })?.into_any()
                 }
                 Item::Transaction(mark) => Py::new(py, PyTransaction { mark, at })?.into_any(),
+                Item::UnloggedChange(change) => {
+                    Py::new(py, PyUnloggedChange { change, at })?.into_any()
+                }
                 // Only table readers request these items.
                 Item::Emptied(_) => return Ok(None),
                 Item::Heartbeat => Py::new(py, PyHeartbeat { position: at.position })?.into_any(),
@@ -38,9 +42,9 @@ pub(super) fn change(py: Python<'_>, polled: Poll) -> PyResult<Option<Py<PyAny>>
 
 /// The place of an item.
 #[derive(PartialEq, Eq)]
-struct At {
-    position: PyPosition,
-    commit_version: Option<i64>,
+pub(super) struct At {
+    pub(super) position: PyPosition,
+    pub(super) commit_version: Option<i64>,
     commit_timestamp: Option<i64>,
 }
 
@@ -53,11 +57,11 @@ impl At {
         }
     }
 
-    fn time<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    pub(super) fn time<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         self.commit_timestamp.map(|micros| datetime(py, micros)).transpose()
     }
 
-    fn hash(&self) -> i64 {
+    pub(super) fn hash(&self) -> i64 {
         self.commit_version.unwrap_or_default() ^ self.position.0.offset.cast_signed()
     }
 }

@@ -47,6 +47,7 @@ mod table_rows;
 mod table_schema;
 mod type_options;
 mod undo;
+mod unlogged_change;
 mod url;
 
 use pyo3::prelude::*;
@@ -104,6 +105,8 @@ mod _native {
     use super::type_options::PyTypeOptions;
     #[pymodule_export]
     use super::undo::PyUndoWriter;
+    #[pymodule_export]
+    use super::unlogged_change::{PyForeignKey, PyUnloggedChange};
     #[pymodule_export]
     use super::url::{PyUrl, has_password, py_is_uri, shown_uri};
     use pyo3::prelude::*;

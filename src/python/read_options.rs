@@ -48,7 +48,11 @@ impl ReadKeywords {
             tables = tables.without(history.0.own_tables());
         }
         let name_case = name_case(self.lower_case_table_names)?;
-        let unlogged = unlogged_changes(self.unlogged_changes, &plan.schemas);
+        let include = items(self.include.take(), tables.clone(), self.statements == "skip")?;
+        let unlogged = UnloggedChanges {
+            as_items: include.unlogged_changes,
+            ..unlogged_changes(self.unlogged_changes, &plan.schemas)
+        };
         warn_of_doubtful_members(py, &plan.schemas, &tables)?;
         let emit_uncommitted = self.uncommitted == "emit";
         let skip_statements = self.statements == "skip";
@@ -63,7 +67,7 @@ impl ReadKeywords {
             skip_statements,
             skip_events: skip_events(self.skip_events)?,
             name_case,
-            include: items(self.include, tables.clone(), skip_statements)?,
+            include,
             history: self.history.map(|history| TableHistory::Shared(history.0)),
             ..LogOptions::default()
         };
@@ -246,11 +250,19 @@ fn items(
 ) -> Result<Include, Error> {
     let mut include = Include { tables, ..Include::default() };
     for item in words.map(Patterns::into_vec).unwrap_or_default() {
-        let all = ["schema_change", "truncate", "skipped_statement", "transaction", "heartbeat"];
+        let all = [
+            "schema_change",
+            "truncate",
+            "skipped_statement",
+            "unlogged_change",
+            "transaction",
+            "heartbeat",
+        ];
         match word("include", &item, &all)? {
             "schema_change" => include.schema_changes = true,
             "truncate" => include.truncates = true,
             "skipped_statement" => include.skipped_statements = true,
+            "unlogged_change" => include.unlogged_changes = true,
             "transaction" => include.transactions = true,
             _ => include.heartbeats = true,
         }

@@ -184,6 +184,12 @@ impl Reader {
                     self.count_rows(&mut item.item);
                     return Ok(Poll::Item(item));
                 }
+                Ok(Output::Note(mut item)) => {
+                    if let Some(progress) = self.tracker.progress() {
+                        item.position = Arc::new(progress.position());
+                    }
+                    return Ok(Poll::Item(item));
+                }
                 Ok(Output::End { position, open, stats, warnings }) => {
                     self.end_segment(position, open, &stats, warnings);
                 }
@@ -337,7 +343,7 @@ pub fn adapt(live: &mut LiveOptions, options: &mut ReadOptions) {
     live.goal.clone_from(&options.cut.goal);
     let unlogged = &options.decode.unlogged;
     let is_known = options.cut.history.is_some() || unlogged.foreign_keys.get().is_some();
-    if unlogged.known() == Reaction::Error && !is_known {
+    if matches!(unlogged.known(), Reaction::Error | Reaction::Item) && !is_known {
         live.foreign_keys = Some(ForeignKeyQuestion {
             tables: options.decode.tables.clone(),
             answer: Arc::clone(&unlogged.foreign_keys),

@@ -12,6 +12,8 @@ pub enum Reaction {
     Error,
     /// A warning, once for each parent.
     Warn,
+    /// An item of the read.
+    Item,
     /// The check is off.
     Ignore,
 }
@@ -21,6 +23,8 @@ pub enum Reaction {
 pub struct UnloggedChanges {
     /// The caller's choice.
     pub asked: Option<Reaction>,
+    /// True if items are requested, instead of any other reaction.
+    pub as_items: bool,
     /// True if the reader keeps a mirror of a table: a known action is then an error by default.
     pub is_mirror: bool,
     /// Foreign keys from `schemas=`, or from the server once it is connected.
@@ -30,17 +34,18 @@ pub struct UnloggedChanges {
 impl UnloggedChanges {
     /// The reaction if an action is known to change rows of a table that is read.
     pub fn known(&self) -> Reaction {
-        self.asked.unwrap_or(if self.is_mirror { Reaction::Error } else { Reaction::Warn })
+        let default = if self.is_mirror { Reaction::Error } else { Reaction::Warn };
+        if self.as_items { Reaction::Item } else { self.asked.unwrap_or(default) }
     }
 
     /// True if the check is off.
     pub(super) fn is_ignored(&self) -> bool {
-        self.asked == Some(Reaction::Ignore)
+        !self.as_items && self.asked == Some(Reaction::Ignore)
     }
 
     /// The reaction if the actions are not known.
     pub(super) fn unknown(&self) -> Reaction {
-        self.asked.unwrap_or(Reaction::Warn)
+        if self.as_items { Reaction::Item } else { self.asked.unwrap_or(Reaction::Warn) }
     }
 }
 

@@ -72,6 +72,7 @@ fn read(log: &Log, options: ReadOptions) -> Read {
             },
             Item::Emptied(emptied) => format!("emptied by {}", emptied.by),
             Item::SkippedStatement(skipped) => format!("skipped {}", skipped.statement),
+            Item::UnloggedChange(_) => "unlogged change".to_owned(),
             Item::Heartbeat => "heartbeat".to_owned(),
         });
         read.positions.push(found.position);

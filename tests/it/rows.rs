@@ -231,7 +231,9 @@ pub(crate) fn decode(files: Vec<InputFile>, options: &ReadOptions) -> Outcome {
                     (batch.before, batch.progress) = tracker.deliver(table, reach);
                     outcome.take(&batch);
                 }
-                Output::Item(item) => panic!("nothing was included, and {item:?} came"),
+                Output::Item(item) | Output::Note(item) => {
+                    panic!("nothing was included, and {item:?} came")
+                }
                 Output::End { position, open, stats, warnings } => {
                     tracker.end(Arc::clone(&position), open);
                     outcome.position = Some(position);

@@ -16,7 +16,7 @@ import pytest
 from typer.testing import CliRunner
 
 import binarrow
-from binarrow import BinarrowWarning, SchemaHistory, UnsupportedEventError
+from binarrow import BinarrowWarning, SchemaHistory, UnloggedChange, UnsupportedEventError
 from binarrow.cli import app
 from support.live import COLUMNS
 from support.servers.servers import Server
@@ -42,6 +42,8 @@ INSERT INTO own VALUES (1, NULL), (2, 1), (3, 2)
 INSERT INTO root VALUES (1, 0), (2, 0)
 INSERT INTO held VALUES (1, 1)
 INSERT INTO plain VALUES (1, 0), (2, 9)""".splitlines()
+
+ORDER = ["change_type", "commit_version", "change_ordinal"]
 
 READ = ("child", "grand", "nulled", "strict", "own", "held", "audit")
 
@@ -228,6 +230,58 @@ def test_a_warning_for_each_parent_and_a_count(played: Played) -> None:
         assert rows > 0
 
 
+@pytest.mark.parametrize("how", [{"threads": 1}, {"threads": 3, "segment_bytes": 1}])
+def test_items(played: Played, how: dict[str, int]) -> None:
+    """Each names the rows of the parent, and the tables that change."""
+    keywords = {"schemas": played.schemas, "tables": "fk.*", **how}
+    for name, case in CASES.items():
+        include = {"include": "unlogged_change", "envelope": ORDER, "old_value": False}
+        with binarrow.read_binlog(played.files[name], **keywords, **include) as log:
+            found = list(log)
+            assert log.stats()["unlogged_changes"] == {}
+        items = [one for one in found if isinstance(one, UnloggedChange)]
+        if played.logs_all or not case.changed:
+            assert not items, name
+            continue
+        assert items, name
+        for item in items:
+            assert f"{item.database}.{item.table}" == f"fk.{case.parent}"
+            assert item.operation == ("update" if case.sql.startswith("UPDATE") else "delete")
+            assert {f"fk.{table}" for table in case.changed} <= set(item.changed_tables)
+            assert {key.table for key in item.foreign_keys} == set(item.changed_tables)
+            in_pieces = played.server.is_mariadb and "segment_bytes" in how
+            assert in_pieces or item.change_ordinals is not None
+            first, last = item.change_ordinals or (0, 1 << 62)
+            rows = [
+                (version, first <= ordinal <= last)
+                for batch in found
+                if isinstance(batch, binarrow.ChangeBatch) and batch.table == case.parent
+                for kind, version, ordinal in places(batch)
+                if item.operation == "update" or kind == "delete"
+            ]
+            assert rows, (name, item)
+            assert set(rows) == {(item.commit_version, True)}
+
+
+def places(batch: binarrow.ChangeBatch) -> list[tuple[str, int, int]]:
+    rows = batch.to_pyarrow().select([f"_{name}" for name in ORDER])
+    return [tuple(row.values()) for row in rows.to_pylist()]
+
+
+def test_items_are_returned_again_inside_a_transaction(played: Played) -> None:
+    if played.logs_all:
+        return
+    begin, keywords = None, {"schemas": played.schemas, "include": "unlogged_change"}
+    with binarrow.read_binlog(played.files["delete"], **keywords, batch_rows=1) as log:
+        for change in log:
+            if isinstance(change, UnloggedChange):
+                begin = change.position
+                break
+    assert begin is not None
+    with binarrow.read_binlog(played.files["delete"], start=begin, **keywords) as log:
+        assert any(isinstance(change, UnloggedChange) for change in log)
+
+
 @pytest.mark.parametrize("flavor", ["mariadb_11_8", "mariadb_10_11"])
 def test_a_statement_in_pieces(request: pytest.FixtureRequest, flavor: str) -> None:
     """The tables of MariaDB's statement are known in each piece of a large one."""
@@ -252,6 +306,11 @@ def test_a_statement_in_pieces(request: pytest.FixtureRequest, flavor: str) -> N
             ) as log:
                 assert sum(batch.num_rows for batch in log) == 2 * 2 * 299
                 assert log.stats()["unlogged_changes"] == {}
+            with binarrow.read_binlog(
+                deleted, segment_bytes=size, include="unlogged_change", **COLUMNS
+            ) as log:
+                items = [one for one in log if isinstance(one, UnloggedChange)]
+            assert {one.changed_tables for one in items} == {("pieces.c",)}
             reader = binarrow.read_binlog(deleted, segment_bytes=size, **COLUMNS)
             table = reader.table("pieces.c", schema=SCHEMA, truncates="error")
             with pytest.raises(UnsupportedEventError, match=r"opens pieces\.c without"):

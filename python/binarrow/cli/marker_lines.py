@@ -5,11 +5,20 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any, TypeAlias
 
-from binarrow import Heartbeat, SchemaChange, SkippedStatement, Transaction, Truncate
+from binarrow import (
+    Heartbeat,
+    SchemaChange,
+    SkippedStatement,
+    Transaction,
+    Truncate,
+    UnloggedChange,
+)
 from binarrow.cli.change_lines import lag
 from binarrow.cli.output import json_text, on_one_line
 
-Marker: TypeAlias = SchemaChange | Truncate | SkippedStatement | Transaction | Heartbeat
+Marker: TypeAlias = (
+    SchemaChange | Truncate | SkippedStatement | UnloggedChange | Transaction | Heartbeat
+)
 
 
 def json_marker(marker: Marker, now: int) -> str:
@@ -41,6 +50,8 @@ def _name(marker: Marker) -> str:
             return "truncate"
         case SkippedStatement():
             return "skipped_statement"
+        case UnloggedChange():
+            return "unlogged_change"
         case Transaction():
             return "transaction"
         case _:
@@ -61,6 +72,12 @@ def _fields(marker: Marker) -> dict[str, Any]:
             return {"table": f"{marker.database}.{marker.table}"}
         case SkippedStatement():
             return {"database": marker.database, "statement": marker.statement}
+        case UnloggedChange():
+            return {
+                "table": f"{marker.database}.{marker.table}",
+                "operation": marker.operation,
+                "changed_tables": list(marker.changed_tables),
+            }
         case Transaction():
             return {
                 "kind": marker.kind,
@@ -83,6 +100,9 @@ def _words(marker: Marker) -> tuple[str, str, str]:
             return f"{marker.database}.{marker.table}", "truncate", ""
         case SkippedStatement():
             return marker.database, "skipped", marker.statement
+        case UnloggedChange():
+            changed = ", ".join(marker.changed_tables) or "tables that are not known"
+            return f"{marker.database}.{marker.table}", "unlogged", f"rows of {changed} may change"
         case Transaction():
             rows = None if marker.rows is None else f"{marker.rows} rows"
             xa = None if marker.xid is None else f"XA {marker.xid} {marker.xa_state}"

@@ -21,7 +21,8 @@ SALT = Kind("salt", "str | bytes", "keywords::SaltKeyword")
 PLACE = Kind("place", "Position | str | datetime", "place::Place")
 ITEMS = lists(
     Kind("names", "MarkerKind | Sequence[MarkerKind]", "keywords::Patterns"),
-    *("schema_change", "truncate", "skipped_statement", "transaction", "heartbeat"),
+    *("schema_change", "truncate", "skipped_statement", "unlogged_change"),
+    *("transaction", "heartbeat"),
 )
 OPERATIONS = lists(NAMES, "insert", "update", "delete")
 
@@ -60,12 +61,15 @@ OPTIONS = (
         None,
         """
         Items to return in addition to rows, in log order: ``"schema_change"``, ``"truncate"``,
-        ``"skipped_statement"``, ``"transaction"``, ``"heartbeat"``.
+        ``"skipped_statement"``, ``"unlogged_change"``, ``"transaction"``, ``"heartbeat"``.
 
         A batch ends before each item. ``"schema_change"``: statements that change tables of
         ``tables`` or their databases, as :class:`SchemaChange`. ``"truncate"``: tables that are
         emptied, as :class:`Truncate`. ``"skipped_statement"``: statements that
-        ``statements="skip"`` skips, as :class:`SkippedStatement`. ``"transaction"``: the begin and
+        ``statements="skip"`` skips, as :class:`SkippedStatement`. ``"unlogged_change"``: changes
+        that may have changed rows of other tables without being logged, as
+        :class:`UnloggedChange`, in any place among the rows of their transaction.
+        ``"transaction"``: the begin and
         end of every transaction, also of those without changes of ``tables``, as
         :class:`Transaction`. ``"heartbeat"``: a live stream's heartbeats, as :class:`Heartbeat`.
         """,

@@ -161,15 +161,18 @@ class Server(Session):
 
                 If no more rows arrive, rows do not wait.
             include: Items to return in addition to rows, in log order: ``"schema_change"``,
-                ``"truncate"``, ``"skipped_statement"``, ``"transaction"``, ``"heartbeat"``.
+                ``"truncate"``, ``"skipped_statement"``, ``"unlogged_change"``, ``"transaction"``,
+                ``"heartbeat"``.
 
                 A batch ends before each item. ``"schema_change"``: statements that change tables of
                 ``tables`` or their databases, as :class:`SchemaChange`. ``"truncate"``: tables that
                 are emptied, as :class:`Truncate`. ``"skipped_statement"``: statements that
-                ``statements="skip"`` skips, as :class:`SkippedStatement`. ``"transaction"``: the
-                begin and end of every transaction, also of those without changes of ``tables``, as
-                :class:`Transaction`. ``"heartbeat"``: a live stream's heartbeats, as
-                :class:`Heartbeat`.
+                ``statements="skip"`` skips, as :class:`SkippedStatement`. ``"unlogged_change"``:
+                changes that may have changed rows of other tables without being logged, as
+                :class:`UnloggedChange`, in any place among the rows of their transaction.
+                ``"transaction"``: the begin and end of every transaction, also of those without
+                changes of ``tables``, as :class:`Transaction`. ``"heartbeat"``: a live stream's
+                heartbeats, as :class:`Heartbeat`.
             keywords: As for :func:`read_binlog`: ``tables``, ``types``, ``schemas``, ...
 
         Raises:

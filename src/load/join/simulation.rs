@@ -144,7 +144,7 @@ impl Run {
                     self.consumer.move_to(&position, &self.shared.server(), is_exact)?;
                     true
                 }
-                Output::Item(_) => return Err("an item".to_owned()),
+                Output::Item(_) | Output::Note(_) => return Err("an item".to_owned()),
             };
             if moves && self.random.one_in(2) {
                 self.store()?;

@@ -14,6 +14,8 @@ pub enum Output {
     Batch(ChangeBatch, Reach),
     /// An item that is not a row.
     Item(LogItem),
+    /// An item whose place among the rows of its transaction does not matter: the position does not change.
+    Note(LogItem),
     /// The end of the segment.
     End {
         /// The position at which to resume.
@@ -32,7 +34,7 @@ impl Output {
     pub(in crate::reader) fn bytes(&self) -> usize {
         match self {
             Self::Batch(batch, _) => batch.batch.get_array_memory_size(),
-            Self::Item(_) | Self::End { .. } => 0,
+            Self::Item(_) | Self::Note(_) | Self::End { .. } => 0,
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::batches::{Goal, TableBatches};
 use super::map_cache::MapCache;
-use super::output::Emit;
+use super::output::{Emit, Output};
 use super::passed_over::{Counting, PassedOver};
 use super::span_context::{EventPlace, SpanContext};
 use super::statement_in_force::StatementInForce;
@@ -10,6 +10,7 @@ use super::unlogged::{ParentRows, StatementTables, Watch};
 use crate::binlog::{
     DUMMY_TABLE_ID, EventHeader, EventType, FormatDescription, RowsEvent, table_id_and_flags,
 };
+use crate::change::{Item, UnloggedChange};
 use crate::columnar::{ColumnNames, EnvelopeColumn, TablePlan};
 use crate::error::{Error, ErrorKind, Result};
 use crate::position::Position;
@@ -17,7 +18,7 @@ use crate::reader::options::DecodeOptions;
 use crate::reader::resume::TableKey;
 use crate::reader::stats::Stats;
 use crate::schema::full_name;
-use crate::source::{FileContext, Left, Segment, SpanDetails};
+use crate::source::{FileContext, Left, LogItem, Segment, Span, SpanDetails};
 use crate::wire::Inflater;
 use std::fmt::Write;
 use std::sync::Arc;
@@ -30,6 +31,8 @@ pub(super) struct RowsDecoder {
     pub(super) statement: StatementInForce,
     /// The tables of the statement.
     statement_tables: StatementTables,
+    /// Changes of the current event that may have changed other rows, if they are returned as items.
+    unlogged_changes: Vec<UnloggedChange>,
     /// The GTID of the current span, if it is requested.
     gtid: Option<String>,
     /// The file that contains the current transaction.
@@ -52,6 +55,7 @@ impl RowsDecoder {
             maps: MapCache::default(),
             inflater: Inflater::default(),
             statement_tables: StatementTables::default(),
+            unlogged_changes: Vec::new(),
             file: None,
             passed: PassedOver::default(),
             stats: Stats::default(),
@@ -137,9 +141,11 @@ impl RowsDecoder {
         place: EventPlace,
         emit: &mut Emit<'_>,
     ) -> Result<bool> {
-        let Some(map) = self.wanted_map(context, header.event_type, body)? else {
-            return Ok(true);
-        };
+        let map = self.wanted_map(context, header.event_type, body, place.number)?;
+        if !self.return_unlogged_changes(context.span, context.start, emit) {
+            return Ok(false);
+        }
+        let Some(map) = map else { return Ok(true) };
         let is_wanted_kind = |kind| self.options.operations.accepts(kind);
         if !header.event_type.rows_kind().is_none_or(is_wanted_kind) {
             self.pass_over(context, map, header.event_type, body, place)?;
@@ -178,6 +184,25 @@ impl RowsDecoder {
         }
     }
 
+    /// Returns the changes that may have changed other rows, before the rows of the event: a read that continues at a position
+    /// before the end of their transaction returns them again.
+    fn return_unlogged_changes(
+        &mut self,
+        span: &Span,
+        start: &Arc<Position>,
+        emit: &mut Emit<'_>,
+    ) -> bool {
+        self.unlogged_changes.drain(..).all(|change| {
+            emit(Output::Note(LogItem {
+                item: Item::UnloggedChange(change),
+                commit_version: Some(span.commit_version),
+                commit_timestamp: Some(span.commit_timestamp),
+                before: Arc::clone(start),
+                position: Arc::clone(start),
+            }))
+        })
+    }
+
     /// Checks the statement of a rows event. Returns the number of the event's table map, if its
     /// rows are selected.
     fn wanted_map(
@@ -185,6 +210,7 @@ impl RowsDecoder {
         context: &SpanContext<'_>,
         event_type: EventType,
         body: &[u8],
+        number: u32,
     ) -> Result<Option<usize>> {
         let format = &context.file.format;
         let (table_id, flags) = table_id_and_flags(body, format.table_id_width(event_type))?;
@@ -206,7 +232,9 @@ impl RowsDecoder {
                 maps: &mut self.maps,
                 statement: &mut self.statement_tables,
                 counts: &mut self.stats.unlogged,
+                items: &mut self.unlogged_changes,
                 format,
+                number,
             };
             watch.on_rows(&ParentRows { event_type, kind, flags, body, map })?;
         }

@@ -10,8 +10,10 @@
 //! <https://dev.mysql.com/doc/refman/9.7/en/merge-storage-engine.html>
 
 use super::Watch;
+use crate::change::UnloggedChange;
 use crate::ddl::TableName;
 use crate::error::Result;
+use crate::reader::unlogged_changes::Reaction;
 
 /// A statement that may have changed rows of a table under the name of its MERGE table.
 struct Finding<'f> {
@@ -48,9 +50,21 @@ impl Watch<'_> {
             Some(false) => return Ok(()),
             known => known.is_some(),
         };
-        let finding = Finding { merge: &merge.name, table: &table.name, is_known };
-        let message = || finding.message();
-        self.report(&merge.name, is_known, message, message)
+        match self.reaction(is_known) {
+            Reaction::Ignore => {}
+            Reaction::Item => self.items.push(UnloggedChange {
+                table: merge.name.clone(),
+                kind: None,
+                foreign_keys: Vec::new(),
+                changed: vec![table.name.clone()],
+                rows_events: self.rows_events(),
+            }),
+            reaction => {
+                let finding = Finding { merge: &merge.name, table: &table.name, is_known };
+                self.report(&merge.name, reaction, || finding.message())?;
+            }
+        }
+        Ok(())
     }
 }
 

@@ -19,6 +19,7 @@ mod statement_tables;
 use super::map_cache::MapCache;
 use super::parent::Parent;
 use crate::binlog::{EventType, FormatDescription, RowsEvent, RowsKind, STMT_END};
+use crate::change::UnloggedChange;
 use crate::ddl::TableName;
 use crate::error::{Error, Result};
 use crate::history::{Actions, ChildAction};
@@ -44,12 +45,17 @@ pub(super) struct Watch<'w> {
     pub(super) maps: &'w mut MapCache,
     pub(super) statement: &'w mut StatementTables,
     pub(super) counts: &'w mut UnloggedCounts,
+    /// Changes that are returned as items.
+    pub(super) items: &'w mut Vec<UnloggedChange>,
     pub(super) format: &'w FormatDescription,
+    /// The number of the present rows event in its transaction.
+    pub(super) number: u32,
 }
 
 impl Watch<'_> {
     /// Checks a rows event of any table.
     pub(super) fn on_rows(&mut self, rows: &ParentRows<'_>) -> Result<()> {
+        self.statement.first.get_or_insert(self.number);
         let is_effective = rows.kind != RowsKind::Write && rows.flags & NO_FOREIGN_KEY_CHECKS == 0;
         let statement = &mut *self.statement;
         if let Some(table) = statement.tables.iter_mut().find(|table| table.map == rows.map) {
@@ -141,31 +147,70 @@ impl Watch<'_> {
         action: Option<&ChildAction>,
         is_known: bool,
     ) -> Result<()> {
-        let finding = Finding { parent: &parent.name, kind, action, is_known };
-        let error = || format!("{finding}{}", finding.advice());
-        let warning = || format!("{finding}{}", finding.hint());
-        self.report(&parent.name, is_known, error, warning)
+        match self.reaction(is_known) {
+            Reaction::Ignore => {}
+            Reaction::Item => self.add_item(&parent.name, kind, action),
+            reaction => {
+                let finding = Finding { parent: &parent.name, kind, action, is_known };
+                let message = || match reaction {
+                    Reaction::Error => format!("{finding}{}", finding.advice()),
+                    _ => format!("{finding}{}", finding.hint()),
+                };
+                self.report(&parent.name, reaction, message)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn reaction(&self, is_known: bool) -> Reaction {
+        let unlogged = &self.options.unlogged;
+        if is_known { unlogged.known() } else { unlogged.unknown() }
     }
 
     /// Returns an error, or counts a warning for a table whose rows events may have changed rows of other tables.
     fn report(
         &mut self,
         table: &TableName,
-        is_known: bool,
-        error: impl FnOnce() -> String,
-        warning: impl FnOnce() -> String,
+        reaction: Reaction,
+        message: impl FnOnce() -> String,
     ) -> Result<()> {
-        let unlogged = &self.options.unlogged;
-        let reaction = if is_known { unlogged.known() } else { unlogged.unknown() };
-        match reaction {
-            Reaction::Ignore => Ok(()),
-            Reaction::Error => Err(Error::unsupported(error())),
-            Reaction::Warn => {
-                let entry = self.counts.entry(full_name(&table.database, &table.table));
-                let new = || UnloggedCount { events: 0, message: warning() };
-                entry.or_insert_with(new).events += 1;
-                Ok(())
+        if reaction == Reaction::Error {
+            return Err(Error::unsupported(message()));
+        }
+        let entry = self.counts.entry(full_name(&table.database, &table.table));
+        entry.or_insert_with(|| UnloggedCount { events: 0, message: message() }).events += 1;
+        Ok(())
+    }
+
+    /// Adds an item for the statement so far.
+    fn add_item(&mut self, parent: &TableName, kind: RowsKind, action: Option<&ChildAction>) {
+        let keys = self.maps.foreign_keys(self.options);
+        let is_delete = kind == RowsKind::Delete;
+        let reached = keys.iter().flat_map(|keys| keys.reached_from(parent, is_delete));
+        let foreign_keys: Vec<_> = reached.cloned().collect();
+        let children = foreign_keys.iter().map(|key| &key.child);
+        let mut changed: Vec<TableName> = Vec::new();
+        for child in children.chain(action.map(|action| &action.child)) {
+            if !changed.contains(child) {
+                changed.push(child.clone());
             }
+        }
+        self.items.push(UnloggedChange {
+            table: parent.clone(),
+            kind: Some(kind),
+            foreign_keys,
+            changed,
+            rows_events: self.rows_events(),
+        });
+    }
+
+    /// The rows events that an item is for: in MySQL the present one, in MariaDB those of the statement.
+    fn rows_events(&self) -> Option<(u32, u32)> {
+        let statement = &self.statement;
+        match self.format.is_mariadb {
+            false => Some((self.number, self.number)),
+            true if statement.is_continued => None,
+            true => statement.first.map(|first| (first, self.number)),
         }
     }
 }

@@ -12,6 +12,10 @@ pub(in crate::reader::segment_decoder) struct StatementTables {
     pub(super) tables: Vec<StatementTable>,
     /// Tables that may have changed without an event; only for MariaDB.
     pub(super) pending: Vec<Pending>,
+    /// The number of the statement's first rows event in the transaction.
+    pub(super) first: Option<u32>,
+    /// True if the statement began in a previous piece of the log.
+    pub(super) is_continued: bool,
 }
 
 /// A table that the statement maps.
@@ -39,6 +43,8 @@ impl StatementTables {
     pub(in crate::reader::segment_decoder) fn clear(&mut self) {
         self.tables.clear();
         self.pending.clear();
+        self.first = None;
+        self.is_continued = false;
     }
 
     /// The map of a table without rows events.
@@ -55,7 +61,7 @@ impl StatementTables {
     pub(in crate::reader::segment_decoder) fn add(&mut self, map: usize) {
         match self.tables.iter_mut().find(|table| table.map == map) {
             Some(table) => table.is_mapped_twice = true,
-            None => self.carry(map, RowsSeen::default(), false),
+            None => self.open(map, RowsSeen::default(), false),
         }
     }
 
@@ -66,6 +72,11 @@ impl StatementTables {
         before: RowsSeen,
         is_mapped_twice: bool,
     ) {
+        self.is_continued = true;
+        self.open(map, before, is_mapped_twice);
+    }
+
+    fn open(&mut self, map: usize, before: RowsSeen, is_mapped_twice: bool) {
         if self.tables.len() < MAX_TABLES {
             self.tables.push(StatementTable { map, seen: before, before, is_mapped_twice });
         }
