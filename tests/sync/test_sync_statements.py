@@ -260,27 +260,3 @@ def test_settings_are_checked(table: Source) -> None:
         other.sync()
     table.execute("SET GLOBAL binlog_row_image = FULL")
     assert not other.has_commit
-
-
-def test_rows_that_foreign_keys_change(source: Source) -> None:
-    """MySQL logs them from 9.6 on; with MariaDB sync ends before they would be lost."""
-    source.execute(
-        "CREATE TABLE parent (id INT PRIMARY KEY)",
-        "CREATE TABLE child (id INT PRIMARY KEY, p INT, FOREIGN KEY (p) REFERENCES parent (id) ON DELETE CASCADE)",
-        "INSERT INTO parent VALUES (1), (2)",
-        "INSERT INTO child VALUES (10, 1), (11, 2)",
-    )
-    source.sync()
-    source.execute("DELETE FROM parent WHERE id = 1")
-    if not source.server.is_mariadb:
-        source.sync()
-        source.check("shop.parent", "shop.child")
-        return
-    with pytest.raises(
-        binarrow.SyncError, match=r"shop\.child has ON DELETE CASCADE.*exclude_tables"
-    ):
-        source.sync()
-    source.sync(exclude_tables="shop.child")
-    source.check("shop.parent")
-    source.sync()
-    source.check("shop.parent", "shop.child")

@@ -61,6 +61,8 @@ RETRY = 0.1
 class DeltaFolder:
     """A folder, with a folder for each database and in it a Delta table for each table."""
 
+    repeats_deletes = False
+
     def __init__(self, path: str, settings: Settings) -> None:
         self._path = Path(path).absolute()
         self._own = self._path / OWN

@@ -17,8 +17,9 @@ from binarrow._native import (
     SchemaError,
     ServerIdentityError,
     Truncate,
-    UnsupportedEventError,
+    UnloggedChange,
 )
+from binarrow.syncing.cascades import Cascades
 from binarrow.syncing.errors import SyncError
 from binarrow.syncing.keyless import load_keyless
 from binarrow.syncing.names import Name, check_letter_case, shown, split
@@ -30,7 +31,9 @@ from binarrow.syncing.summary import SyncSummary
 from binarrow.syncing.tables import Tables
 
 if TYPE_CHECKING:
-    from binarrow._native import TableSchema
+    from collections.abc import Sequence
+
+    from binarrow._native import MarkerKind, TableSchema
     from binarrow.server import Server
     from binarrow.stream import Stream
     from binarrow.syncing.names import Selection
@@ -38,6 +41,9 @@ if TYPE_CHECKING:
     from binarrow.syncing.target import Target
 
 LOG = logging.getLogger("binarrow.sync")
+
+ITEMS: Sequence[MarkerKind] = ("schema_change", "truncate", "unlogged_change")
+"""The items of a stream; the last one is for a mirror."""
 
 PATIENCE = 0.25
 """Seconds to wait for changes before it is checked whether the sync is to end."""
@@ -65,6 +71,7 @@ class Follower:
         self._summary = SyncSummary()
         self._tables = Tables(target, settings, structures, selection, self._summary)
         self._statements = Statements(self._tables)
+        self._cascades = Cascades(self._tables)
         self._position: Position | None = None
         """The position after all changes of the next commit."""
         self._state: State | None = None
@@ -177,6 +184,8 @@ class Follower:
     def _follow(self) -> bool:
         """Follows until the end; returns False if the stream must start again."""
         self._repeated = 0
+        if self._position is not None:
+            self._cascades.begin(self._position)
         with warnings.catch_warnings():
             warnings.filterwarnings("error", ".*no SchemaChange is returned", BinarrowWarning)
             try:
@@ -192,14 +201,6 @@ class Follower:
                     " target, and begin with a new one"
                 )
                 raise
-            except UnsupportedEventError as error:
-                if not any(part[0] == "unlogged_changes" for part in error.parts):
-                    raise
-                what = str(error).partition(". ")[0]
-                raise SyncError(
-                    f"{what}. Leave this table out with exclude_tables until the sync has passed"
-                    " this place; a run that selects it again loads it again"
-                ) from None
 
     def _stream(self) -> Stream[Any]:
         if self._position is None:
@@ -210,13 +211,13 @@ class Follower:
             stop="end" if self._settings.once else None,
             locks=self._settings.locks,
             max_rows_per_second=self._settings.max_rows_per_second,
-            include=["schema_change", "truncate"],
+            include=ITEMS if is_mirror else ITEMS[:2],
             history=self._structures.history,
             types=TYPES,
             envelope=list(ENVELOPE),
             envelope_prefix=PREFIX,
             old_value=not is_mirror,
-            unlogged_changes="error" if is_mirror else "warn",
+            unlogged_changes="warn",
             **self._patterns(),
         )
 
@@ -248,13 +249,17 @@ class Follower:
                 return not self._commit()
             if isinstance(item, ChangeBatch):
                 self._tables.add_rows(item)
+            elif isinstance(item, UnloggedChange):
+                self._cascades.add(item)
             elif item is not None:
                 self._apply(item)
             self._position = stream.position
+            may_commit = self._cascades.may_commit(self._position)
             if self._settings.is_stopped():
-                self._commit()
+                if may_commit:
+                    self._commit()
                 return True
-            if (self._tables.reloads or self._is_due()) and self._commit():
+            if may_commit and (self._tables.reloads or self._is_due()) and self._commit():
                 return False
 
     def _is_due(self) -> bool:
@@ -286,6 +291,7 @@ class Follower:
             return False
         tables = self._tables
         tables.settle(position)
+        self._cascades.settle(position)
         loads: list[Name] = []
         if tables.reloads:
             existing = {(one.database, one.table) for one in self._existing_tables()}

@@ -115,17 +115,44 @@ class Alter:
     columns: tuple[NewColumn, ...]
 
 
-Operation: TypeAlias = Write | Append | Create | Clear | Drop | Rename | Alter
+@dataclass(frozen=True)
+class Reference:
+    """The action of a foreign key after a delete of the rows that it refers to."""
+
+    table: Name
+    """The table whose rows are deleted, or get other values."""
+    columns: tuple[str, ...]
+    parent: Name
+    parent_columns: tuple[str, ...]
+    sets_null: bool
+    """True for SET NULL, False for CASCADE."""
+
+
+@dataclass(frozen=True)
+class Cascade:
+    """The actions of foreign keys after rows of a table were deleted."""
+
+    name: Name
+    """The table whose rows were deleted."""
+    rows: pa.Table
+    """The deleted rows."""
+    references: tuple[Reference, ...]
+    """The foreign keys to this table, and those to tables whose rows they delete."""
+
+
+Operation: TypeAlias = Write | Append | Create | Clear | Drop | Rename | Alter | Cascade
 
 __all__ = [
     "Alter",
     "Append",
+    "Cascade",
     "Clear",
     "Create",
     "Drop",
     "NewColumn",
     "Operation",
     "Record",
+    "Reference",
     "Rename",
     "State",
     "Status",

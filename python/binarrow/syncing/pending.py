@@ -18,7 +18,7 @@ from binarrow.syncing.operations import (
     Write,
 )
 from binarrow.syncing.reduce import divided, latest
-from binarrow.syncing.rows import ADDED, check_keys
+from binarrow.syncing.rows import ADDED, check_keys, with_envelope
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -51,6 +51,31 @@ class Pending:
     def is_due(self) -> bool:
         """True if it is time for a commit."""
         return self.is_full or time.monotonic() - self._since >= self._settings.every
+
+    def is_larger_than(self, multiple: int) -> bool:
+        """True if the rows are more than a multiple of the limits."""
+        limits = self._settings
+        return self._rows > multiple * limits.max_rows or self._bytes > multiple * limits.max_bytes
+
+    def has_operation(self, name: Name) -> bool:
+        """True if the next commit has operations of a table besides its last rows."""
+        return any(
+            operation.name == name or (isinstance(operation, Rename) and operation.to == name)
+            for operation in self._operations
+        )
+
+    def rows(self, record: Record) -> pa.Table:
+        """Returns the last rows of a table, in the order of the log."""
+        import pyarrow as pa
+
+        _, batches = self._batches.get(record.name, (record, []))
+        return pa.Table.from_batches(batches, with_envelope(record.schema)).combine_chunks()
+
+    def remove_rows(self, name: Name) -> None:
+        """Removes the last rows of a table."""
+        for batch in self._batches.pop(name, (None, []))[1]:
+            self._rows -= batch.num_rows
+            self._bytes -= batch.nbytes
 
     def add_rows(self, record: Record, batch: pa.RecordBatch) -> None:
         """Adds changes of a table, in the order of the log."""

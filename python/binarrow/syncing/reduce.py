@@ -15,6 +15,9 @@ CHANGE = "_change_type"
 VERSION = "_commit_version"
 """The envelope column with the place of the transaction in the order of commits."""
 
+ORDINAL = "_change_ordinal"
+"""The envelope column with the place of a change in its transaction."""
+
 TIME = "_commit_timestamp"
 """The envelope column with the time of the commit."""
 
@@ -49,4 +52,4 @@ def divided(changes: pa.Table) -> tuple[pa.Table, pa.Table]:
     return changes.filter(pc.invert(is_deleted)), changes.filter(is_deleted)
 
 
-__all__ = ["CHANGE", "TIME", "VERSION", "divided", "latest"]
+__all__ = ["CHANGE", "ORDINAL", "TIME", "VERSION", "divided", "latest"]

@@ -61,6 +61,11 @@ class Tables:
         self._target = target
         self._owned: set[Name] = set()
 
+    @property
+    def repeats_deletes(self) -> bool:
+        """True if the target can repeat the effects of a delete on other tables."""
+        return self._target.repeats_deletes
+
     def restore(self, records: Mapping[Name, Record]) -> None:
         """Begins with the tables that a target has."""
         self.records = dict(records)

@@ -18,6 +18,9 @@ SUPPORTED = "duckdb:///FILE.duckdb, delta+file:///FOLDER or parquet+file:///FOLD
 class Target(Protocol):
     """A place for the tables of a database."""
 
+    repeats_deletes: bool
+    """True if it applies the operation ``Cascade``."""
+
     @property
     def structures_file(self) -> Path:
         """The file for the structures of tables while a sync runs."""

@@ -1,0 +1,104 @@
+"""Rows that the actions of foreign keys change, and that the log does not contain.
+
+MySQL before 9.6, and MariaDB, do not log them. The deletes whose effects can be computed exactly
+are repeated in the target; in all other cases, the rows of the tables concerned are read again.
+
+<https://dev.mysql.com/doc/refman/8.4/en/create-table-foreign-keys.html>
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from binarrow._native import Position, UnloggedChange
+from binarrow.syncing.errors import SyncError
+from binarrow.syncing.names import split
+from binarrow.syncing.repeated_deletes import repeat
+
+if TYPE_CHECKING:
+    from binarrow.syncing.tables import Tables
+
+OVERFLOW = 2
+"""Rows are collected up to this multiple of a commit's limits, so that no commit divides the
+effects of a transaction."""
+
+
+class Cascades:
+    """The changes of parents whose effects are not in the log, since the last commit."""
+
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
+        self._found: list[UnloggedChange] = []
+        self._is_divided = False
+        """True if the last commit may contain deletes whose effects it does not contain."""
+
+    def begin(self, position: Position) -> None:
+        """Begins to follow the log at a position."""
+        self._found = []
+        self._is_divided = bool(position.ahead)
+
+    def add(self, change: UnloggedChange) -> None:
+        """Adds a change.
+
+        Raises:
+            SyncError: The tables that it concerns are not known.
+        """
+        if not change.changed_tables:
+            raise SyncError(
+                f"{change.database}.{change.table}: a foreign key refers to it, rows of it were"
+                f" changed ({change.operation}), and the history does not contain the foreign key:"
+                " begin with a new target"
+            )
+        if any(self._tables.followed(split(text)) for text in change.changed_tables):
+            self._found.append(change)
+
+    def may_commit(self, position: Position | None) -> bool:
+        """True if the changes up to a position are complete, or too many to wait for more."""
+        is_complete = position is not None and not position.ahead
+        return not self._found or is_complete or self._tables.pending.is_larger_than(OVERFLOW)
+
+    def settle(self, position: Position) -> None:
+        """Adds the effects of all transactions before a position to the next commit."""
+        is_divided = self._is_divided or bool(self._found and position.ahead)
+        self._is_divided = is_divided and bool(position.ahead)
+        end = _version(position)
+        complete = [one for one in self._found if one.commit_version < end]
+        self._found = [one for one in self._found if one.commit_version >= end]
+        for group in _components(complete):
+            if is_divided or not repeat(self._tables, group):
+                self._read_again(group)
+
+    def _read_again(self, group: list[UnloggedChange]) -> None:
+        names = {split(text) for one in group for text in one.changed_tables}
+        for name in sorted(names):
+            if self._tables.followed(name) and name not in self._tables.reloads:
+                self._tables.reload(
+                    name, "a foreign key changed rows that the log does not contain"
+                )
+
+
+def _components(changes: list[UnloggedChange]) -> list[list[UnloggedChange]]:
+    """Divides changes into groups that have no table in common."""
+    groups: list[tuple[set[str], list[UnloggedChange]]] = []
+    for one in changes:
+        names = {f"{one.database}.{one.table}", *one.changed_tables}
+        same = [group for group in groups if group[0] & names]
+        if not same:
+            groups.append((names, [one]))
+            continue
+        first, *others = same
+        first[0].update(names, *(other_names for other_names, _ in others))
+        for _, other in others:
+            first[1].extend(other)
+        first[1].append(one)
+        groups = [group for group in groups if not any(group is other for other in others)]
+    return [group for _, group in groups]
+
+
+def _version(position: Position) -> int:
+    """Returns the version of a transaction that begins at the base of a position."""
+    number = (position.file_number or 0) + position.version_shift
+    return number << 40 | position.offset
+
+
+__all__ = ["Cascades"]

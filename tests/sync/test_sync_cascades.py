@@ -1,0 +1,257 @@
+"""Rows that foreign keys change, and that the log of MySQL 5.7 and of MariaDB does not contain.
+
+`BINARROW_SYNC_CASCADES=200` compares this number of random runs on each server with SELECT.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Iterator, Sequence
+from contextlib import closing, suppress
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+
+import pymysql
+import pytest
+
+from binarrow.syncing.settings import Settings
+from support import live
+from support.servers.servers import Server, Session
+from support.sync_source import SECRET, Source
+
+RUNS = int(os.environ.get("BINARROW_SYNC_CASCADES", "6"))
+SEED = int(os.environ.get("BINARROW_SEED", "1"))
+TABLES = ("shop.p", "shop.c", "shop.g", "shop.n", "shop.tree")
+
+
+@pytest.fixture(scope="module", params=["mysql-5.7", "mariadb-11.8"])
+def unlogged(request: pytest.FixtureRequest) -> Iterator[Server]:
+    with live.server(request.param, "--binlog-format=ROW") as server:
+        server.execute(
+            f"CREATE USER mirror@'%' IDENTIFIED BY '{SECRET}'",
+            "GRANT REPLICATION SLAVE, REPLICATION CLIENT, SELECT ON *.* TO mirror@'%'",
+        )
+        yield server
+
+
+@pytest.fixture
+def kind() -> str:
+    return "duckdb"
+
+
+@pytest.fixture
+def source(unlogged: Server, tmp_path: Path, kind: str) -> Source:
+    names = [row[0] for row in unlogged.query("SHOW DATABASES LIKE 'shop%'")]
+    unlogged.execute(
+        *(f"DROP DATABASE {name}" for name in names), "CREATE DATABASE shop", "USE shop"
+    )
+    password = tmp_path / "password"
+    password.write_text(SECRET)
+    password.chmod(0o600)
+    return Source(unlogged, tmp_path, password, kind)
+
+
+def create(source: Source, *rows: str, key: str = "INT", action: str = "CASCADE") -> None:
+    """Creates a parent, its children and their children."""
+    refers = f"FOREIGN KEY (p) REFERENCES p (id) ON DELETE {action} ON UPDATE CASCADE"
+    source.execute(
+        f"CREATE TABLE p (id {key} PRIMARY KEY, v INT)",
+        f"CREATE TABLE c (id INT PRIMARY KEY, p {key}, v INT, {refers})",
+        "CREATE TABLE g (id INT PRIMARY KEY, c INT, FOREIGN KEY (c) REFERENCES c (id)"
+        " ON DELETE CASCADE)",
+        *rows,
+    )
+
+
+def run(source: Source, statements: Sequence[str], *tables: str, reads_again: bool) -> None:
+    """Syncs, executes statements in one session, syncs again, and compares."""
+    source.sync()
+    with closing(Session(source.server, database="shop")) as session:
+        for statement in statements:
+            session.execute(statement)
+    summary = source.sync()
+    source.check(*(f"shop.{table}" for table in tables))
+    assert any(one.loads for one in summary.tables.values()) == reads_again
+
+
+ROWS = (
+    "INSERT INTO p VALUES (1, 1), (2, 2), (3, 3), (4, 4)",
+    "INSERT INTO c VALUES (10, 1, 0), (11, 1, 0), (20, 2, 0), (30, 3, 0), (40, NULL, 0)",
+    "INSERT INTO g VALUES (100, 10), (101, 11), (200, 20), (300, 30), (400, 40)",
+)
+
+
+DELETES = (
+    ["DELETE FROM p WHERE id = 1"],
+    ["DELETE FROM p WHERE id < 4"],
+    ["INSERT INTO c VALUES (12, 1, 0)", "INSERT INTO g VALUES (102, 12)", "DELETE FROM p"],
+    # The rows come again after their delete, in the same transaction or in a later one.
+    [
+        "BEGIN",
+        "REPLACE INTO p VALUES (1, 9)",
+        "INSERT INTO c VALUES (10, 1, 5), (15, 1, 5)",
+        "INSERT INTO g VALUES (150, 15)",
+        "COMMIT",
+    ],
+    [
+        "DELETE FROM p WHERE id = 2",
+        "INSERT INTO p VALUES (2, 8)",
+        "INSERT INTO c VALUES (20, 2, 1)",
+        "DELETE FROM p WHERE id = 1",
+        "INSERT INTO g VALUES (201, 20)",
+    ],
+    # The child belongs to another parent when the first one is deleted.
+    ["UPDATE c SET p = 4 WHERE id = 10", "DELETE FROM p WHERE id = 1"],
+    ["UPDATE c SET p = 1 WHERE id = 30", "DELETE FROM p WHERE id = 1", "DELETE FROM p"],
+    # The session's setting decides, statement by statement.
+    ["SET foreign_key_checks = 0", "DELETE FROM p WHERE id = 1"],
+    [
+        "BEGIN",
+        "SET foreign_key_checks = 0",
+        "DELETE FROM p WHERE id = 1",
+        "SET foreign_key_checks = 1",
+        "DELETE FROM p WHERE id = 2",
+        "COMMIT",
+    ],
+    ["DELETE p, c FROM p JOIN c ON c.p = p.id WHERE p.id = 1", "DELETE FROM p WHERE id = 2"],
+)
+
+
+def test_deletes(source: Source) -> None:
+    """All of them are in one commit, each in its own database."""
+    databases = [f"shop{number}" for number in range(len(DELETES))]
+    for database in databases:
+        source.execute(f"CREATE DATABASE {database}", f"USE {database}")
+        create(source, *ROWS)
+    source.sync(tables="shop*.*")
+    for database, statements in zip(databases, DELETES, strict=True):
+        with closing(Session(source.server, database=database)) as session:
+            for statement in statements:
+                session.execute(statement)
+    summary = source.sync(tables="shop*.*")
+    for database in databases:
+        source.check(*(f"{database}.{table}" for table in ("p", "c", "g")))
+    assert not any(one.loads for one in summary.tables.values())
+
+
+def test_set_null(source: Source) -> None:
+    create(source, *ROWS, action="SET NULL")
+    run(source, ["DELETE FROM p WHERE id < 3"], "p", "c", "g", reads_again=False)
+
+
+def test_tree(source: Source) -> None:
+    """A table that refers to itself."""
+    source.execute(
+        "CREATE TABLE tree (id INT PRIMARY KEY, up INT, FOREIGN KEY (up) REFERENCES tree (id)"
+        " ON DELETE CASCADE)",
+        "INSERT INTO tree VALUES (1, NULL), (2, 1), (3, 2), (4, 3), (5, NULL), (6, 5)",
+    )
+    statements = ["DELETE FROM tree WHERE id = 2", "INSERT INTO tree VALUES (3, 1), (7, 6)"]
+    run(source, [*statements, "DELETE FROM tree WHERE id = 5"], "tree", reads_again=False)
+
+
+def test_composite_and_binary_keys(source: Source) -> None:
+    refers = "FOREIGN KEY (a, b) REFERENCES p (a, b) ON DELETE CASCADE"
+    source.execute(
+        "CREATE TABLE p (a BIGINT UNSIGNED, b BINARY(3), PRIMARY KEY (a, b))",
+        f"CREATE TABLE c (id INT PRIMARY KEY, a BIGINT UNSIGNED, b BINARY(3), {refers})",
+        "INSERT INTO p VALUES (18446744073709551615, 'x '), (1, 'x'), (1, 'X'), (1, 'x  ')",
+        "INSERT INTO c VALUES (1, 18446744073709551615, 'x '), (2, 1, 'x'), (3, 1, 'X'),"
+        " (4, 1, 'x  '), (5, 1, NULL)",
+    )
+    deletes = ["DELETE FROM p WHERE a > 1", "DELETE FROM p WHERE b = 'x\\0\\0'"]
+    run(source, deletes, "p", "c", reads_again=False)
+
+
+@pytest.mark.parametrize(
+    ("key", "statements"),
+    [
+        ("VARCHAR(9)", ["DELETE FROM p WHERE id = '1'"]),  # 'a' = 'A' on the server
+        ("INT", ["UPDATE p SET id = 7 WHERE id = 1"]),
+        ("INT", ["DELETE FROM p WHERE id = 1", "ALTER TABLE c ADD COLUMN w INT DEFAULT 5"]),
+    ],
+)
+def test_rows_that_are_read_again(source: Source, key: str, statements: list[str]) -> None:
+    create(source, *ROWS, key=key)
+    run(source, statements, "p", "c", "g", reads_again=True)
+
+
+@pytest.mark.parametrize("kind", ["delta"])
+def test_targets_whose_tables_have_separate_commits(source: Source) -> None:
+    create(source, *ROWS)
+    run(source, ["DELETE FROM p WHERE id = 1"], "p", "c", "g", reads_again=True)
+
+
+@pytest.mark.parametrize("left_out", ["shop.p", "shop.c"])
+def test_tables_that_are_left_out(source: Source, left_out: str) -> None:
+    """Their rows are not in the stream, and their foreign keys have effects."""
+    create(source, *ROWS)
+    source.sync(exclude_tables=left_out)
+    source.execute("DELETE FROM p WHERE id = 1")
+    source.sync(exclude_tables=left_out)
+    source.check(*({"shop.p", "shop.c", "shop.g"} - {left_out}))
+
+
+def test_history_mode(source: Source) -> None:
+    """A history of changes contains what the log contains, and a warning says so."""
+    create(source, *ROWS)
+    source.sync(mode="history")
+    source.execute("DELETE FROM p WHERE id = 1")
+    with pytest.warns(match="no event contains the rows of shop.c"):
+        source.sync(mode="history")
+
+
+def test_random_statements(source: Source, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commits of a few rows and of all rows; the last run begins in the middle of the log."""
+    create(
+        source,
+        "CREATE TABLE n (id INT PRIMARY KEY, p INT, FOREIGN KEY (p) REFERENCES p (id)"
+        " ON DELETE SET NULL)",
+        "CREATE TABLE tree (id INT PRIMARY KEY, up INT, p INT, FOREIGN KEY (up) REFERENCES tree (id)"
+        " ON DELETE CASCADE, FOREIGN KEY (p) REFERENCES p (id) ON DELETE CASCADE)",
+        *ROWS,
+    )
+    chosen = random.Random(SEED)
+    repeated = 0
+    for number in range(RUNS):
+        with closing(Session(source.server, database="shop")) as session:
+            for _ in range(chosen.choice((5, 40, 200))):
+                for statement in change(chosen):
+                    with suppress(pymysql.err.MySQLError):  # a key that exists or does not
+                        session.execute(statement)
+            session.execute("COMMIT")
+        limited = partial(Settings, max_rows=chosen.choice((1, 7, 250_000)))
+        monkeypatch.setattr(import_module("binarrow.syncing.sync"), "Settings", limited)
+        summary = source.sync(every=chosen.choice((0, 10)))
+        repeated += number > 0 and not any(one.loads for one in summary.tables.values())
+        source.check(*TABLES)
+    assert repeated > RUNS // 3
+
+
+def change(chosen: random.Random) -> list[str]:
+    """Returns statements on rows with few keys."""
+    p, c, g = chosen.randrange(8), chosen.randrange(24), chosen.randrange(40)
+    return chosen.choice(
+        [
+            [f"DELETE FROM p WHERE id = {p}"],
+            [f"DELETE FROM p WHERE id BETWEEN {p} AND {p + 2}"],
+            [f"DELETE FROM c WHERE id = {c}"],
+            [f"DELETE FROM tree WHERE id = {c}"],
+            [f"INSERT INTO p VALUES ({p}, {g})"],
+            [f"INSERT INTO p VALUES ({p}, {g})", f"INSERT INTO c VALUES ({c}, {p}, {g})"],
+            [f"REPLACE INTO p VALUES ({p}, {g})"],
+            [f"INSERT INTO c VALUES ({c}, {p}, {g})", f"INSERT INTO g VALUES ({g}, {c})"],
+            [f"INSERT INTO g VALUES ({g}, {c})"],
+            [f"INSERT INTO n VALUES ({c}, {p})"],
+            [f"INSERT INTO tree VALUES ({c}, {g % 24}, {p})"],
+            [f"INSERT INTO tree VALUES ({c}, NULL, NULL)"],
+            [f"UPDATE c SET p = {p} WHERE id = {c}"],
+            [f"UPDATE g SET c = {c} WHERE id = {g}"],
+            [f"UPDATE tree SET up = {g % 24} WHERE id = {c}"],
+            ["BEGIN"],
+            ["COMMIT"],
+            ["ROLLBACK"],
+        ]
+    )
