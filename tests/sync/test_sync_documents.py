@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from typing import Any
@@ -37,9 +38,7 @@ def test_examples(source: Source, language: str) -> None:
         place = f"127.0.0.1:{source.server.port}/?allow_public_key_retrieval=1"
         reached = code.replace("db.example/", place)
         if language == "sh":
-            reached = reached.replace("mysql://", "'mysql://").replace(
-                "retrieval=1", "retrieval=1'"
-            )
+            reached = re.sub(r" (mysql://\S+)", r" '\1'", reached)  # the URL contains a ?
         interpreter = [sys.executable, "-c"] if language == "python" else ["bash", "-euc"]
         ran = subprocess.run(
             [*interpreter, reached],

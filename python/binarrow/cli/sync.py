@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import signal
 from enum import StrEnum
+from pathlib import Path
 from types import FrameType
 from typing import Annotated, Any, Self
 
@@ -12,6 +13,7 @@ import typer
 
 from binarrow import SyncSummary, TargetBusyError, sync
 from binarrow.cli.arguments import Format, FormatOption
+from binarrow.cli.config_file import takes_config
 from binarrow.cli.failure import failed, reports_failure
 from binarrow.cli.flags import flag
 from binarrow.cli.output import print_json, print_table
@@ -79,6 +81,7 @@ def _seconds(given: str | float) -> float:
 
 
 @reports_failure
+@takes_config
 @logs_in
 def command(
     source: Annotated[
@@ -157,6 +160,7 @@ def command(
     json: Annotated[bool, typer.Option("--json", help="Short for --format json.")] = False,
     format: FormatOption = Format.table,  # noqa: A002 - the option's name
     *,
+    config: Path | None,  # noqa: ARG001 - its callback has read it
     login: Login,
 ) -> None:
     """Copy tables of a server into a target, and keep them up to date with its log.
