@@ -149,7 +149,7 @@ impl FileWalk {
         let classified = classify(&event.header, body, format, &rules.skips);
         if let Ok(classified) = &classified
             && std::mem::take(&mut self.is_resumed)
-            && is_mid_transaction(classified, format)
+            && is_mid_transaction(event_type, classified, format)
         {
             return Err(Error::config(format!(
                 "the start {} is in the middle of a transaction: start at the end of a transaction",
@@ -289,9 +289,17 @@ fn has_capitals(body: &[u8], id_width: usize) -> bool {
 
 /// True if an event cannot be the first one after the end of a transaction. `BEGIN` can be the first one only if transactions
 /// have no GTID events: in MySQL before 5.7 and MariaDB before 10.0.
-fn is_mid_transaction(event: &Classified, format: &FormatDescription) -> bool {
+fn is_mid_transaction(
+    event_type: EventType,
+    event: &Classified,
+    format: &FormatDescription,
+) -> bool {
     let has_gtids = format.version >= if format.is_mariadb { (10, 0, 2) } else { (5, 7, 6) };
     match event {
+        // The text of a statement.
+        _ if matches!(event_type, EventType::ROWS_QUERY | EventType::MARIADB_ANNOTATE_ROWS) => {
+            has_gtids
+        }
         Classified::Group(
             TransactionEvent::TableMap
             | TransactionEvent::Rows { .. }
