@@ -22,6 +22,7 @@ pub mod history;
 pub mod limits;
 pub mod load;
 pub mod net;
+pub mod past;
 pub mod position;
 pub mod protocol;
 pub mod reader;

@@ -24,6 +24,18 @@ pub struct RowImages {
 }
 
 impl RowImages {
+    /// The images of a number of complete rows, which are in the flat layout. Each is the image after a change.
+    pub fn of_rows(rows: usize, columns: usize) -> Self {
+        let width = columns.div_ceil(8);
+        let change = |row| ChangeImages { before: None, after: Some(row) };
+        Self {
+            changes: (0..rows).map(change).collect(),
+            present: vec![u8::MAX; rows * width],
+            width,
+            layout: Layout::Flat,
+        }
+    }
+
     /// The changes, in the order of their rows.
     pub fn changes(&self) -> &[ChangeImages] {
         &self.changes

@@ -45,6 +45,19 @@ impl BoundFilter {
     }
 }
 
+impl BoundFilter {
+    /// Checks that the filter is about rows and not about changes.
+    pub(super) fn is_of_rows(&self) -> Result<()> {
+        match self.columns.iter().find(|column| column.side != Side::Either) {
+            None => Ok(()),
+            Some(column) => Err(Error::config(format!(
+                "where: rows have no change, so that the column {:?} cannot have the prefix old. or new. here: leave it out",
+                column.name
+            ))),
+        }
+    }
+}
+
 struct Binder<'p> {
     plan: &'p TablePlan,
     columns: Vec<BoundColumn>,

@@ -36,6 +36,15 @@ impl BoundFilter {
         }
         Ok(kept)
     }
+
+    /// For each row of a batch of complete rows, true if it is selected. The first columns are those of the plan.
+    ///
+    /// # Errors
+    /// The batch has other columns.
+    pub fn kept_of_rows(&self, rows: &RecordBatch) -> Result<Vec<bool>> {
+        let columns = self.columns.iter().map(|column| column.index + 1).max().unwrap_or(0);
+        self.kept_rows(rows, &RowImages::of_rows(rows.num_rows(), columns))
+    }
 }
 
 /// A column's cells before and after changes.

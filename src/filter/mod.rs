@@ -49,4 +49,13 @@ impl Filter {
     pub fn bind(&self, plan: &TablePlan) -> Result<BoundFilter> {
         BoundFilter::try_new(&self.0, plan)
     }
+
+    /// Finds the columns of a table that the filter names, to select rows and not changes.
+    ///
+    /// # Errors
+    /// Those of [`Self::bind`]; a column has the prefix `old.` or `new.`.
+    pub fn bind_rows(&self, plan: &TablePlan) -> Result<BoundFilter> {
+        let bound = self.bind(plan)?;
+        bound.is_of_rows().map(|()| bound)
+    }
 }

@@ -19,7 +19,7 @@
 //! | `changed_tables.rs` | errors of queries whose table a statement changed |
 //! | `chunk.rs` | reads a chunk in a thread |
 //! | `certificate.rs` | the certificate of a load: counts and hashes of its chunks |
-//! | `row_hash.rs` | the hash of rows |
+//! | `row_hash.rs` | the bytes of rows, and their hash |
 //! | `pace.rs` | limits the number of rows per second |
 //! | `progress.rs` | reports the progress |
 //! | `killer.rs` | ends a query that is not needed any more |
@@ -60,7 +60,7 @@ pub use loader::LoadOptions;
 pub use query::Part;
 pub use range::{TableRange, read_range};
 pub use ranges::{TableRanges, table_identity};
-pub use row_hash::hash_rows;
+pub use row_hash::{RowBytes, hash_rows};
 pub use rows::{TableRequest, TableRows};
 pub use snapshot::{Locks, Snapshot};
 pub use tables::selected;

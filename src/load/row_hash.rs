@@ -38,15 +38,40 @@ pub fn hash_rows<'a>(
     columns: impl IntoIterator<Item = &'a dyn Array>,
     mut each: impl FnMut(u128),
 ) -> Result<()> {
-    let columns = columns.into_iter().map(Column::of).collect::<Result<Vec<_>>>()?;
-    let rows = columns.first().map_or(0, |column| column.rows);
+    let rows = RowBytes::of(columns)?;
     let mut bytes = Vec::new();
-    for row in 0..rows {
-        bytes.clear();
-        columns.iter().for_each(|column| column.push(row, &mut bytes));
+    for row in 0..rows.count() {
+        rows.write(row, &mut bytes);
         each(murmur3(&bytes));
     }
     Ok(())
+}
+
+/// The bytes of each row of columns. Rows with equal cells have equal bytes, and others have not.
+pub struct RowBytes<'a>(Vec<Column<'a>>);
+
+impl<'a> RowBytes<'a> {
+    /// # Errors
+    /// A column has a type that no batch of binarrow has.
+    pub fn of(columns: impl IntoIterator<Item = &'a dyn Array>) -> Result<Self> {
+        columns.into_iter().map(Column::of).collect::<Result<_>>().map(Self)
+    }
+
+    /// Replaces `bytes` by those of a row.
+    pub fn write(&self, row: usize, bytes: &mut Vec<u8>) {
+        bytes.clear();
+        self.0.iter().for_each(|column| column.push(row, bytes));
+    }
+
+    /// The hash of a row; `bytes` is overwritten.
+    pub fn hash(&self, row: usize, bytes: &mut Vec<u8>) -> u128 {
+        self.write(row, bytes);
+        murmur3(bytes)
+    }
+
+    fn count(&self) -> usize {
+        self.0.first().map_or(0, |column| column.rows)
+    }
 }
 
 struct Column<'a> {

@@ -26,6 +26,7 @@ mod item;
 mod keywords;
 mod live_log;
 mod logging;
+mod past_rows;
 mod place;
 mod position;
 mod read_keywords;
@@ -77,6 +78,8 @@ mod _native {
     use super::item::{PyHeartbeat, PySchemaChange, PySkippedStatement, PyTransaction, PyTruncate};
     #[pymodule_export]
     use super::live_log::PyLiveLog;
+    #[pymodule_export]
+    use super::past_rows::PyPastRows;
     #[pymodule_export]
     use super::place::parse_place;
     #[pymodule_export]

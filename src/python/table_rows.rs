@@ -11,6 +11,7 @@ use super::position::PyPosition;
 use super::read_keywords::ReadKeywords;
 use super::running::zero_dates_warning;
 use crate::cancel::CancelToken;
+use crate::columnar::TablePlan;
 use crate::error::{Error, ErrorKind, Result};
 use crate::load::{Killer, Part, Snapshot, TableRequest, TableRows};
 use crate::net::SocketHandle;
@@ -31,6 +32,7 @@ pub(super) struct PyTableRows(Arc<Shared>);
 /// The state of a read. A thread reads the rows, at most two batches ahead.
 struct Shared {
     schema: SchemaRef,
+    plan: Arc<TablePlan>,
     /// `None` if the envelope needs no position.
     snapshot: Option<Snapshot>,
     /// The server's estimate of the number of rows of the table.
@@ -124,12 +126,14 @@ fn start_read(
             return Err(raised);
         }
     };
-    let (schema, snapshot) = (Arc::clone(&rows.plan().schema), rows.snapshot().cloned());
+    let plan = Arc::clone(rows.plan());
+    let (schema, snapshot) = (Arc::clone(&plan.schema), rows.snapshot().cloned());
     let estimate = rows.estimated_rows();
     let cancel = spec.passes().begin();
     let batches = start(rows, cancel.clone())?;
     Ok(PyTableRows(Arc::new(Shared {
         schema,
+        plan,
         snapshot,
         estimate,
         batches: Mutex::new(Some(batches)),
@@ -375,6 +379,13 @@ impl PyTableRows {
 
     fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         html_of(slf.as_any())
+    }
+}
+
+impl PyTableRows {
+    /// The plan of the rows.
+    pub(super) fn plan(&self) -> &Arc<TablePlan> {
+        &self.0.plan
     }
 }
 
