@@ -63,6 +63,7 @@ from binarrow._native import (
 from binarrow.checkpoint import Checkpoint, CheckpointError, FileCheckpoint
 from binarrow.history import CoveredRange, HistoryChange, SchemaHistory
 from binarrow.native_hooks import install as _install_hooks
+from binarrow.past import RowsAt, rows_at
 from binarrow.server import Binlog, Server, connect
 from binarrow.server.check import Check
 from binarrow.stream import Change, Stream
@@ -103,6 +104,7 @@ __all__ = [
     "MissingInputError",
     "Position",
     "PositionPurgedError",
+    "RowsAt",
     "SchemaChange",
     "SchemaError",
     "SchemaHistory",
@@ -139,6 +141,7 @@ __all__ = [
     "nested_json_schema",
     "read_binlog",
     "read_split",
+    "rows_at",
     "scan_splits",
     "sync",
     "undo",

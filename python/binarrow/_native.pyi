@@ -999,6 +999,32 @@ class TableRows:
     ) -> None: ...
 
 @final
+class PastRows:
+    """Finds the rows that a table had before changes; :func:`binarrow.rows_at` uses it."""
+
+    def __new__(
+        cls, rows: TableRows, *, where: str | None, columns: Sequence[str] | None
+    ) -> PastRows: ...
+    @property
+    def schema(self) -> pa.Schema:
+        """The schema of the rows that are returned."""
+    @property
+    def has_key(self) -> bool:
+        """True if rows are identified by a key."""
+    @property
+    def not_logged(self) -> list[str]:
+        """The columns that are not returned because the log does not contain their values."""
+    def add(self, batch: ChangeBatch) -> None:
+        """Adds changes, in the order of the log."""
+    def unchanged(self, batch: pa.RecordBatch, *, is_exact: bool) -> pa.RecordBatch:
+        """Returns the rows that the table had, of a batch of its rows now. ``is_exact``: they contain the added changes and no others."""
+    def changed(self, *, is_exact: bool) -> list[pa.RecordBatch]:
+        """Returns the rows that the table had and has no more, after all rows that it has now."""
+    @staticmethod
+    def envelope() -> list[str]:
+        """Returns the columns of the envelope that the changes must have."""
+
+@final
 class UndoWriter:
     """Writes the changes of batches as SQL that reverses or repeats them; :func:`binarrow.undo` uses it."""
 

@@ -28,7 +28,7 @@ LAYERS = (
     ("stream",),
     ("server",),
     ("history",),
-    ("syncing", "undo"),
+    ("past", "syncing", "undo"),
     ("native_hooks",),
     ("",),  # the package itself
     ("cli", "spark"),

@@ -179,6 +179,7 @@ OWN_FLAGS = {
     "find": {"--between", "--gtid", "--thread", "--tz", "--password", "--format"},
     "undo": {"--between", "--gtid", "--thread", "--password", "--redo", "--dry-run", "--to"}
     | {"--ignore-schema-changes", "--foreign-key-checks"},
+    "at": {"--table", "--columns", "--before", "--to", "--locks", "--password", "--format"},
     "stats": {"--largest", "--format"},
     "export": {"--to", "--file-format", "--source-name", "--query", "--overwrite"},
     "schema": {"--table", "--format"},

@@ -17,6 +17,7 @@ FENCE = re.compile(r"^```(?:(\w+)(?: (\w+))?| { \.(\w+) \.(\w+) })\n(.*?)^```$",
 
 TESTED = {
     ("python", ""): ("python/test_documents.py", "spark/test_documents.py"),
+    ("python", "at"): ("forensics/test_at.py",),
     ("python", "again"): ("live/test_live_documents.py",),
     ("python", "duckdb"): ("live/test_live_documents.py",),
     ("python", "live"): ("live/test_live_documents.py",),
@@ -27,6 +28,7 @@ TESTED = {
     ("python", "sync"): ("sync/test_sync_documents.py",),
     ("python", "spark"): ("spark_live/test_newcomer.py",),
     ("sh", ""): ("python/test_documents.py",),
+    ("sh", "at"): ("forensics/test_at.py",),
     ("sh", "check"): ("live/test_live_documents.py",),
     ("sh", "dump"): ("live/test_live_documents.py",),
     ("sh", "live"): ("live/test_live_documents.py",),

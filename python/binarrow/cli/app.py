@@ -8,6 +8,7 @@ import typer
 
 from binarrow import __version__
 from binarrow.cli import (
+    at,
     check,
     export,
     find,
@@ -48,6 +49,7 @@ add_commands(
         "stats": stats,
         "find": find,
         "undo": undo,
+        "at": at,
         "export": export,
         "schema": schema,
         "splits": splits,

@@ -104,6 +104,13 @@ def _is_own(field: pa.Field) -> bool:
     return ORDINAL in (field.metadata or {})
 
 
+def row_cells(batch: pa.RecordBatch) -> Iterator[dict[str, Any]]:
+    """Returns the cells of each row, by the names of their columns."""
+    names = batch.schema.names
+    for row in zip(*(_cells(column) for column in batch.columns), strict=True):
+        yield dict(zip(names, row, strict=True))
+
+
 def key_of(batch: ChangeBatch) -> frozenset[str]:
     """Returns the columns of the primary key; empty if the log does not contain them."""
     return frozenset(

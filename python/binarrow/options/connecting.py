@@ -20,7 +20,7 @@ CONNECT = frozenset({"connect"})
 LOGIN = CONNECT | {"login"}
 
 PASSWORD = Kind("text", "Password")
-SERVER_COMMANDS = {"check": None, "find": None, "sync": None, "tail": None, "undo": None}
+SERVER_COMMANDS = dict.fromkeys(("at", "check", "find", "sync", "tail", "undo"))
 
 OPTIONS = (
     Option(

@@ -200,7 +200,7 @@ OPTIONS = (
         Spark(),
         Flag(
             "--where",
-            {"export": None, "find": None, "tail": None, "undo": None},
+            {"at": None, "export": None, "find": None, "tail": None, "undo": None},
             "CONDITION",
         ),
     ),
@@ -235,7 +235,7 @@ OPTIONS = (
             server or a history has such a foreign key for the table), ``warn``, ``ignore``
             """,
         ),
-        Flag("--unlogged-changes", {"export": "warn", "tail": "warn"}),
+        Flag("--unlogged-changes", {"at": "error", "export": "warn", "tail": "warn"}),
     ),
     Option(
         "mask",

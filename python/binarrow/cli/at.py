@@ -1,0 +1,180 @@
+"""`binarrow at`: prints the rows that a table of a server had at an earlier moment."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+import binarrow
+from binarrow.cli.arguments import Format, FormatOption, where
+from binarrow.cli.change_lines import row_cells, shown_cells
+from binarrow.cli.failure import reports_failure
+from binarrow.cli.flags import flag
+from binarrow.cli.output import json_text
+from binarrow.cli.server_options import Login, Url, logs_in
+from binarrow.cli.writer import FileFormat, cell_as_json, open_writer, types_for
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+EXAMPLES = """\
+Examples:
+  binarrow at 2026-11-21T10:42 mysql://repl@db.example/ --password --table shop.orders
+  binarrow at 2026-11-21T10:42Z mysql://repl@db.example/ --table shop.orders --where 'id = 7'
+  binarrow at binlog.000042:4711 mysql://repl@db.example/ --table shop.orders --to orders.parquet
+  binarrow at 3e11fa47-71ca-11e1-9e33-c80aa9429562:23 --before mysql://repl@db.example/ \\
+    --table shop.orders --format json"""
+
+NOTHING_FOUND = 3
+
+EXIT_CODES = {NOTHING_FOUND: "the table had no such row"}
+
+FILES = ("parquet", "arrow", "csv", "jsonl")
+
+
+class Locks(StrEnum):
+    """Values of --locks."""
+
+    brief = "brief"
+
+
+class Unlogged(StrEnum):
+    """Values of --unlogged-changes."""
+
+    error = "error"
+    warn = "warn"
+    ignore = "ignore"
+
+
+@reports_failure
+@logs_in
+def command(
+    moment: Annotated[
+        str,
+        typer.Argument(
+            metavar="MOMENT",
+            help="A time such as 2026-11-21T10:42 (the rows before the first transaction that was"
+            " committed at or after it), FILE:OFFSET of the end of a transaction, a GTID of MySQL"
+            " (the rows after this transaction), or a GTID set.",
+            show_default=False,
+        ),
+    ],
+    url: Url = None,
+    table: Annotated[str, typer.Option(metavar="DB.TABLE", help="The table.")] = "",
+    condition: Annotated[
+        str | None,
+        flag("where", "at", help="Only rows that match. old. and new. are not possible here."),
+    ] = None,
+    columns: Annotated[
+        str | None, typer.Option(metavar="COLUMN,...", help="Only these columns.")
+    ] = None,
+    before: Annotated[
+        bool, typer.Option("--before", help="With a GTID: the rows before the transaction.")
+    ] = False,
+    to: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="A new file: NAME.parquet, NAME.arrow, NAME.csv or NAME.jsonl; without it,"
+            " standard output.",
+        ),
+    ] = None,
+    locks: Annotated[
+        Locks | None,
+        typer.Option(
+            help="brief: permits FLUSH TABLES WITH READ LOCK for a moment, if the position of a"
+            " snapshot is not known exactly without it."
+        ),
+    ] = None,
+    unlogged_changes: Annotated[
+        Unlogged, flag("unlogged_changes", "at", metavar=None)
+    ] = Unlogged.error,
+    format: FormatOption = Format.table,  # noqa: A002 - the option's name
+    *,
+    login: Login,
+) -> None:
+    """Print the rows that a table of a server had at an earlier moment.
+
+    The changes since then are read from the server's log and reversed, starting from the rows that
+    the table has now. Nothing is written to the server. The log must contain complete rows
+    (binlog_row_image=FULL), and no statement may have changed or emptied the table since then.
+
+    The output contains values of rows. Times without a zone are local.
+    """
+    if not table:
+        raise binarrow.ConfigError("--table is missing: name a table, such as shop.orders")
+    file_format = None if to is None else _file_format(to)
+    types = (
+        binarrow.TypeOptions(enum="text", time="text", zero_dates="text")
+        if file_format is None
+        else types_for(file_format, "native")
+    )
+    with (
+        login.connect(url) as server,
+        binarrow.rows_at(
+            server,
+            table,
+            where(moment) or moment,
+            before=before,
+            columns=None if columns is None else [each.strip() for each in columns.split(",")],
+            where=condition,
+            types=types,
+            locks=None if locks is None else "brief",
+            unlogged_changes=unlogged_changes.value,
+        ) as rows,
+    ):
+        count = _print(rows, format) if to is None else _write(rows, to, file_format)
+    if not count:
+        print("binarrow: the table had no such row", file=sys.stderr)
+        raise typer.Exit(NOTHING_FOUND)
+
+
+def _print(batches: Iterable[pa.RecordBatch], form: Format) -> int:
+    count = 0
+    for batch in batches:
+        for row in row_cells(batch):
+            text = json_text(row, cell_as_json) if form is Format.json else _text(row)
+            sys.stdout.write(f"{text}\n")
+            count += 1
+    return count
+
+
+def _text(row: dict[str, Any]) -> str:
+    return " ".join(shown_cells(row))
+
+
+def _file_format(path: Path) -> FileFormat:
+    suffix = path.suffix.removeprefix(".")
+    if suffix not in FILES:
+        raise binarrow.ConfigError(
+            f"--to {path}: the suffix must be one of {', '.join(f'.{each}' for each in FILES)}"
+        )
+    return FileFormat(suffix)
+
+
+def _write(rows: binarrow.RowsAt, path: Path, file_format: FileFormat | None) -> int:
+    """Writes a file that only the owner can read; after an error there is none."""
+    import pyarrow as pa
+
+    assert file_format is not None  # noqa: S101 - it is that of the path
+    try:
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+    except FileExistsError:
+        raise binarrow.ConfigError(f"--to {path}: the file exists; choose another name") from None
+    count = 0
+    try:
+        writer = open_writer(file_format, path, rows.schema)
+        for batch in rows:
+            writer.write_table(pa.Table.from_batches([batch]))
+            count += batch.num_rows
+        writer.close()
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+    return count
