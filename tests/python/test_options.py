@@ -192,6 +192,7 @@ OWN_FLAGS = {
         "--on-drop",
         "--locks",
         "--busy-timeout",
+        "--config",
         "--password",
         "--json",
         "--format",
