@@ -18,7 +18,7 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 
 import binarrow
-from binarrow.syncing import delta_folder, delta_table, journal
+from binarrow.syncing import delta_store, delta_table, journal, lake, lake_folders
 from support.oracles.delta_tables import folder_of
 from support.sync_source import Source
 
@@ -27,12 +27,13 @@ STRIDE = int(os.environ.get("BINARROW_SYNC_CRASHES", "19"))
 TABLES = ("a", "b", "c", "d")
 
 PLACES: tuple[tuple[Any, str], ...] = (
-    (delta_folder, "replace_file"),
-    (delta_folder, "write_operations"),
-    (delta_folder.DeltaFolder, "_apply"),
-    (delta_folder.DeltaFolder, "_move_away"),
-    (delta_folder.DeltaFolder, "_remove_old"),
-    (delta_folder.shutil, "rmtree"),
+    (lake, "replace_file"),
+    (lake, "write_operations"),
+    (lake.Lake, "_apply"),
+    (lake, "move_away"),
+    (delta_store, "move_away"),
+    (lake.Lake, "_remove_old"),
+    (lake_folders.shutil, "rmtree"),
     (delta_table, "write_deltalake"),
     (delta_table, "sync"),
     (delta_table.Table, "mark"),

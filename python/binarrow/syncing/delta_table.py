@@ -22,20 +22,6 @@ if TYPE_CHECKING:
 
 LOG = "_delta_log"
 
-MIRROR = {
-    "delta.targetFileSize": str(32 << 20),  # a change of a row writes its file again
-    "delta.deletedFileRetentionDuration": "interval 1 hours",
-    "delta.logRetentionDuration": "interval 1 days",
-}
-"""The properties of a new table with the current rows."""
-
-HISTORY = {
-    "delta.targetFileSize": str(128 << 20),
-    "delta.deletedFileRetentionDuration": "interval 1 hours",
-    "delta.logRetentionDuration": "interval 1 days",
-}
-"""The properties of a new table with all changes."""
-
 MAINTAINED = 100
 """The number of versions after which small files are compacted and old ones are deleted."""
 
@@ -246,4 +232,4 @@ def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-__all__ = ["HISTORY", "MIRROR", "Table"]
+__all__ = ["Table"]

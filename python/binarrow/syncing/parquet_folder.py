@@ -61,8 +61,8 @@ class ParquetFolder:
         """Returns the committed state and structures; None if the folder has none."""
         if any(self._own.glob("position-*.json")):
             raise SyncError(
-                f"{self._path} is a target of Delta tables: write delta+file:///, or choose another"
-                " folder"
+                f"{self._path} is a target of Delta or Iceberg tables: write delta+file:/// or"
+                " iceberg+file:///, or choose another folder"
             )
         try:
             text = (self._own / "state.json").read_text()

@@ -77,14 +77,16 @@ def _delta(rest: str, settings: Settings) -> Target:
             "a target delta+file:// needs the package deltalake: pip install 'binarrow[delta]'"
         ) from None
     del deltalake
-    from binarrow.syncing.delta_folder import DeltaFolder
+    from binarrow.syncing.delta_store import DeltaStore
+    from binarrow.syncing.lake import Lake
 
     if not rest.startswith("/") or rest == "/":
         raise ConfigError(
             f"the target 'delta+file://{rest}' has no folder: write delta+file:///lake, or"
             " delta+file:////var/lib/lake for an absolute path"
         )
-    return DeltaFolder(rest[1:], settings)
+    path = Path(rest[1:]).absolute()
+    return Lake(path, DeltaStore(path), settings)
 
 
 def _parquet(rest: str, settings: Settings) -> Target:

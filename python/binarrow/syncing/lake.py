@@ -1,15 +1,15 @@
-"""A folder of Delta tables as target.
+"""A folder of Delta or Iceberg tables as target.
 
-A commit of Delta changes one table. A commit of the sync therefore writes its operations, the state
-and the position into files first. The position file, which is replaced last, makes it certain that
-the operations will be applied. Then each is applied in a commit of its table, which contains the
-number of the operation. A sync that starts again applies those that its table does not contain.
+A commit of these formats changes one table. A commit of the sync therefore writes its operations,
+the state and the position into files first. The position file, which is written last, makes it
+certain that the operations will be applied. Then each is applied in a commit of its table, which
+contains the number of the operation. A sync that starts again applies those that its table does not
+contain.
 """
 
 from __future__ import annotations
 
 import json
-import re
 import shutil
 import time
 import uuid
@@ -17,13 +17,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from deltalake.exceptions import CommitFailedError, DeltaError
-
-from binarrow.atomic_file import replace_file, sync
-from binarrow.syncing.delta_table import HISTORY, MIRROR, Table
-from binarrow.syncing.delta_types import storable
+from binarrow.atomic_file import replace_file
 from binarrow.syncing.errors import SyncError, TargetBusyError
 from binarrow.syncing.journal import read_operation, write_operations
+from binarrow.syncing.lake_folders import OWN, REMOVED, move_away
+from binarrow.syncing.lake_types import storable
 from binarrow.syncing.lock import Lock
 from binarrow.syncing.names import Name, Selection, shown
 from binarrow.syncing.operations import (
@@ -40,10 +38,8 @@ from binarrow.syncing.operations import (
 from binarrow.syncing.stored_state import json_of_state, state_of_json
 
 if TYPE_CHECKING:
+    from binarrow.syncing.lake_store import LakeTable, Store
     from binarrow.syncing.settings import Settings
-
-OWN = "_binarrow"
-"""The folder of the position files."""
 
 VERSION = 1
 """The version of a position file."""
@@ -51,30 +47,27 @@ VERSION = 1
 STEPS = 1 << 20
 """The number of operations that a commit can have: the number of one is commit * STEPS + place."""
 
-REMOVED = "removed-"
-"""The beginning of the name of a folder whose files are being deleted."""
-
 RETRY = 0.1
 """Seconds between two attempts to commit."""
 
 
-class DeltaFolder:
-    """A folder, with a folder for each database and in it a Delta table for each table."""
+class Lake:
+    """A folder with tables."""
 
     repeats_deletes = False
 
-    def __init__(self, path: str, settings: Settings) -> None:
-        self._path = Path(path).absolute()
-        self._own = self._path / OWN
+    def __init__(self, path: Path, store: Store, settings: Settings) -> None:
+        self._path = path
+        self._own = path / OWN
+        self._store = store
         self._patience = settings.busy_timeout
         self._selection = Selection(settings.tables, settings.exclude_tables)
-        self._properties = MIRROR if settings.mode == "mirror" else HISTORY
+        self._properties = store.mirror if settings.mode == "mirror" else store.history
         self._sync_id = f"binarrow-sync-{uuid.uuid4()}"
         self._sequence = 0
         self._structures = ""
         self._numbers: dict[Name, int] = {}
         """The number of the last operation of each table."""
-        self._tables: dict[Name, Table] = {}
 
     @property
     def structures_file(self) -> Path:
@@ -96,15 +89,14 @@ class DeltaFolder:
             SyncError: Another program has changed a table or the folder.
         """
         if (self._own / "state.json").exists():
-            raise SyncError(
-                f"{self._path} is a target of Parquet files: write parquet+file:///, or choose"
-                " another folder"
-            )
+            raise self._other_kind("parquet")
         found = max(self._own.glob("position-*.json"), default=None)
         if found is None:
             self._remove_old()
             return None
         stored: dict[str, Any] = json.loads(found.read_text())
+        if stored["kind"] != self._store.kind:
+            raise self._other_kind(stored["kind"])
         if stored["version"] != VERSION:
             raise SyncError(
                 f"{self._path} has version {stored['version']} of the state of a sync, and this"
@@ -131,10 +123,10 @@ class DeltaFolder:
             SyncError: It has some.
         """
         for name in names:
-            if any(self._folder(name).glob("*")):
+            place = self._store.find_other(name)
+            if place is not None:
                 raise SyncError(
-                    f"{self._folder(name)} has files that no sync created: choose another target,"
-                    " or remove them"
+                    f"{place} has files that no sync created: choose another target, or remove them"
                 )
 
     def commit(self, operations: Sequence[Operation], state: State, copy: bytes | None) -> None:
@@ -144,7 +136,7 @@ class DeltaFolder:
             SyncError: A file cannot be written, or a table cannot be stored. If the commit was
                 written, the next run completes it.
         """
-        operations = [storable(one) for one in operations]
+        operations = [storable(self._store.format, one) for one in operations]
         if len(operations) >= STEPS:
             raise SyncError(f"a commit has {len(operations)} operations: use a lower every=")
         sequence = self._sequence + 1
@@ -160,6 +152,7 @@ class DeltaFolder:
                 replace_file(self._own / structures, copy)
             stored = {
                 "version": VERSION,
+                "kind": self._store.kind,
                 "sync_id": self._sync_id,
                 "sequence": sequence,
                 "structures": structures,
@@ -197,8 +190,8 @@ class DeltaFolder:
             self._make_durable(versions)
             for name, version in versions.items():
                 self._table(name).maintain(version)
-            self._move_away(files)
-        except (DeltaError, OSError) as error:
+            move_away(files, self._own)
+        except self._store.errors as error:
             raise self._failed(error) from None
 
     def _make_durable(self, versions: dict[Name, int]) -> None:
@@ -213,7 +206,7 @@ class DeltaFolder:
         while True:
             try:
                 self._apply(operation, number, versions)
-            except CommitFailedError:
+            except self._store.conflicts:
                 if time.monotonic() >= deadline:
                     raise TargetBusyError(
                         f"{shown(operation.name)}: another program changes the table of the target"
@@ -230,7 +223,7 @@ class DeltaFolder:
         if isinstance(operation, Rename):
             if -1 < found < number:  # else it was renamed, and a later table may have the name
                 versions[operation.to] = versions.pop(name, table.version)
-                self._rename(operation)
+                self._store.rename(name, operation.to)
             return
         versions.setdefault(name, table.version)
         if found >= number or not self._is_own(operation, found):
@@ -244,22 +237,11 @@ class DeltaFolder:
                 table.create(schema, self._properties, number)
             case Clear():
                 table.clear(number)
-            case Drop(name):
-                self._tables.pop(name)
-                self._move_away(self._folder(name))
+            case Drop():
+                self._store.drop(name)
                 versions[name] = -1
             case Alter():
                 table.alter(operation, number)
-
-    def _rename(self, operation: Rename) -> None:
-        self._tables.pop(operation.name)
-        self._tables.pop(operation.to, None)
-        to = self._folder(operation.to)
-        self._move_away(to)
-        to.parent.mkdir(parents=True, exist_ok=True)
-        self._folder(operation.name).rename(to)
-        sync(to.parent)
-        sync(self._folder(operation.name).parent)
 
     def _is_own(self, operation: Operation, found: int) -> bool:
         """Returns false for a table that does not exist any more, and is dropped or left out.
@@ -277,23 +259,11 @@ class DeltaFolder:
 
     # ------------------------------------------------------------------------ files
 
-    def _table(self, name: Name) -> Table:
-        table = self._tables.setdefault(name, Table(self._folder(name), self._sync_id))
-        table.refresh()
-        return table
-
-    def _folder(self, name: Name) -> Path:
-        return self._path.joinpath(*(folder_name(part) for part in name))
+    def _table(self, name: Name) -> LakeTable:
+        return self._store.table(name, self._sync_id)
 
     def _rows_folder(self, sequence: int) -> Path:
         return self._own / f"commit-{sequence:010}"
-
-    def _move_away(self, folder: Path) -> None:
-        """Removes a folder at once, and then its files."""
-        if folder.exists():
-            removed = self._own / f"{REMOVED}{uuid.uuid4()}"
-            folder.rename(removed)
-            shutil.rmtree(removed)
 
     def _remove_old(self) -> None:
         """Removes files that the last position file does not name."""
@@ -305,6 +275,14 @@ class DeltaFolder:
                 shutil.rmtree(file)
             elif file.name.startswith(("position-", "structures-")):
                 file.unlink()
+
+        self._store.remove_old()
+
+    def _other_kind(self, kind: str) -> SyncError:
+        return SyncError(
+            f"{self._path} is a target of the kind {kind}: write {kind}+file:///, or choose another"
+            " folder"
+        )
 
     def _failed(self, error: Exception) -> SyncError:
         """Returns an error without values of cells."""
@@ -323,12 +301,6 @@ def _replaced(name: Name) -> SyncError:
     )
 
 
-def folder_name(name: str) -> str:
-    """Returns the name of a folder: other characters than letters are encoded as MySQL does."""
-    escaped = re.sub(r"[^\w -]", lambda found: f"@{ord(found[0]):04x}", name)
-    return f"@{ord(escaped[0]):04x}{escaped[1:]}" if escaped[0] == "_" else escaped
-
-
 def _numbered(
     numbers: dict[Name, int], operations: Sequence[Operation], first: int
 ) -> dict[Name, int]:
@@ -345,4 +317,4 @@ def _numbered(
     return found
 
 
-__all__ = ["DeltaFolder"]
+__all__ = ["Lake"]

@@ -1,0 +1,72 @@
+"""A folder of Delta tables: a folder for each database, and in it one for each table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from deltalake.exceptions import CommitFailedError, DeltaError
+
+from binarrow.atomic_file import sync
+from binarrow.syncing.delta_table import Table
+from binarrow.syncing.lake_folders import OWN, move_away, table_folder
+from binarrow.syncing.lake_types import Format
+from binarrow.syncing.names import Name
+
+RETENTION = {
+    "delta.deletedFileRetentionDuration": "interval 1 hours",
+    "delta.logRetentionDuration": "interval 1 days",
+}
+MIRROR = {"delta.targetFileSize": str(32 << 20), **RETENTION}
+"""The properties of a table with the current rows: a change of a row writes its file again."""
+
+HISTORY = {"delta.targetFileSize": str(128 << 20), **RETENTION}
+"""The properties of a table with all changes."""
+
+
+class DeltaStore:
+    """The Delta tables of a folder."""
+
+    kind = "delta"
+    # The last character is a limit of the library.
+    format = Format("Delta", not_in_names=" ,;{}()\n\t=`", smallest_bits=8)
+    mirror: Mapping[str, str] = MIRROR
+    history: Mapping[str, str] = HISTORY
+    errors: tuple[type[Exception], ...] = (DeltaError, OSError)
+    conflicts: tuple[type[Exception], ...] = (CommitFailedError,)
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._tables: dict[Name, Table] = {}
+
+    def table(self, name: Name, sync_id: str) -> Table:
+        """Returns a table as it is now."""
+        table = self._tables.setdefault(name, Table(table_folder(self._path, name), sync_id))
+        table.refresh()
+        return table
+
+    def find_other(self, name: Name) -> str | None:
+        """Returns the folder of a table if it has files."""
+        folder = table_folder(self._path, name)
+        return str(folder) if any(folder.glob("*")) else None
+
+    def drop(self, name: Name) -> None:
+        """Removes a table at once, and then its files."""
+        self._tables.pop(name, None)
+        move_away(table_folder(self._path, name), self._path / OWN)
+
+    def rename(self, name: Name, to: Name) -> None:
+        """Renames a table; it replaces one with the name."""
+        self.drop(to)
+        self._tables.pop(name, None)
+        before, after = table_folder(self._path, name), table_folder(self._path, to)
+        after.parent.mkdir(parents=True, exist_ok=True)
+        before.rename(after)
+        sync(after.parent)
+        sync(before.parent)
+
+    def remove_old(self) -> None:
+        """Does nothing: removed folders are in that of the position files."""
+
+
+__all__ = ["DeltaStore"]

@@ -1,0 +1,82 @@
+"""What a lake needs of a library for tables: each change of a table is one commit of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import pyarrow as pa
+
+    from binarrow.syncing.lake_types import Format
+    from binarrow.syncing.names import Name
+    from binarrow.syncing.operations import Alter, Write
+
+
+class LakeTable(Protocol):
+    """A table. Each operation is one commit, which contains the number of the operation."""
+
+    @property
+    def number(self) -> int:
+        """The number of the last operation that was applied; -1 if there is none."""
+
+    @property
+    def version(self) -> int:
+        """The version of the table; -1 if there is no table."""
+
+    def create(self, schema: pa.Schema, properties: Mapping[str, str], number: int) -> None:
+        """Creates the table, or replaces its columns and rows."""
+
+    def clear(self, number: int) -> None:
+        """Removes all rows."""
+
+    def append(self, rows: pa.Table, number: int) -> None:
+        """Adds rows."""
+
+    def write(self, change: Write, number: int) -> None:
+        """Replaces and deletes rows by their keys."""
+
+    def alter(self, change: Alter, number: int) -> None:
+        """Gives the table other columns; its rows stay."""
+
+    def make_durable(self, before: int) -> None:
+        """Waits until the commits after a version are on the disk, with their files."""
+
+    def maintain(self, before: int) -> None:
+        """Compacts small files and deletes old ones, once in a number of versions."""
+
+
+class Store(Protocol):
+    """The tables of a folder."""
+
+    kind: str
+    """The name of the format in a position file."""
+    format: Format
+    """The columns that a table can have."""
+    mirror: Mapping[str, str]
+    """The properties of a new table with the current rows."""
+    history: Mapping[str, str]
+    """The properties of a new table with all changes."""
+    errors: tuple[type[Exception], ...]
+    """Errors of the library, and of files."""
+    conflicts: tuple[type[Exception], ...]
+    """Errors after which an operation is applied again: another program has changed the table."""
+
+    def table(self, name: Name, sync_id: str) -> LakeTable:
+        """Returns a table as it is now."""
+
+    def find_other(self, name: Name) -> str | None:
+        """Returns the place of a table, or of files in its folder; None if there are none."""
+
+    def drop(self, name: Name) -> None:
+        """Removes a table at once, and then its files."""
+
+    def rename(self, name: Name, to: Name) -> None:
+        """Renames a table; it replaces one with the name."""
+
+    def remove_old(self) -> None:
+        """Removes files of tables that were removed."""
+
+
+__all__ = ["LakeTable", "Store"]
