@@ -11,16 +11,22 @@ import pytest
 import binarrow
 from support.oracles.delta_tables import read_delta
 from support.oracles.duckdb_tables import Rows, differences, read_source, read_target
+from support.oracles.iceberg_tables import read_iceberg
 from support.servers.servers import Server
 
 SECRET = "s3cret sync"
 """The password of the user `mirror`."""
 
-SCHEMES = {"duckdb": "duckdb", "delta": "delta+file"}
+SCHEMES = {"duckdb": "duckdb", "delta": "delta+file", "iceberg": "iceberg+file"}
 """The kinds of targets, with the beginning of their URLs."""
+
+READERS = {"duckdb": read_target, "delta": read_delta, "iceberg": read_iceberg}
 
 each_kind = pytest.mark.parametrize("kind", [*SCHEMES])
 """Runs a test with each kind of target."""
+
+two_kinds = pytest.mark.parametrize("kind", ["duckdb", "delta"])
+"""Runs a test with a database and with a lake."""
 
 
 @dataclass
@@ -48,7 +54,7 @@ class Source:
     @property
     def has_commit(self) -> bool:
         """True if the target contains a commit."""
-        if self.kind == "delta":
+        if self.kind != "duckdb":
             return any(self.file.glob("_binarrow/position-*.json"))
         return self.file.exists()
 
@@ -67,11 +73,11 @@ class Source:
 
     def read(self, table: str) -> Rows:
         """Returns the rows of a table of the target."""
-        return (read_delta if self.kind == "delta" else read_target)(self.file, table)
+        return READERS[self.kind](self.file, table)
 
     def check(self, *tables: str) -> None:
         """Compares tables of the target with SELECT."""
         for table in tables:
-            times = "integer" if self.kind == "delta" else "interval"
+            times = "interval" if self.kind == "duckdb" else "integer"
             found, wanted = self.read(table), read_source(self.server, table, times)
             assert found == wanted, (table, differences(found, wanted))

@@ -206,6 +206,7 @@ def test_without_the_package(shop: Source, monkeypatch: pytest.MonkeyPatch) -> N
     for package, extra, target in (
         ("duckdb", "duckdb", None),
         ("deltalake", "delta", f"delta+file:///{shop.folder}/lake"),
+        ("pyiceberg", "iceberg", f"iceberg+file:///{shop.folder}/lake"),
     ):
         monkeypatch.setitem(sys.modules, package, None)
         ran = run(shop, "--once", target=target)

@@ -1,16 +1,10 @@
-"""`binarrow.sync` into Delta tables: crashes in a commit, other programs, and many commits.
-
-`BINARROW_SYNC_CRASHES=1` plants a crash at each place of a commit, not at a few.
-"""
+"""`binarrow.sync` into Delta tables: other programs, names, and many commits."""
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
 import shutil
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,29 +12,9 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 
 import binarrow
-from binarrow.syncing import delta_store, delta_table, journal, lake, lake_folders
+from binarrow.syncing import delta_table
 from support.oracles.delta_tables import folder_of
 from support.sync_source import Source
-
-STRIDE = int(os.environ.get("BINARROW_SYNC_CRASHES", "19"))
-
-TABLES = ("a", "b", "c", "d")
-
-PLACES: tuple[tuple[Any, str], ...] = (
-    (lake, "replace_file"),
-    (lake, "write_operations"),
-    (lake.Lake, "_apply"),
-    (lake, "move_away"),
-    (delta_store, "move_away"),
-    (lake.Lake, "_remove_old"),
-    (lake_folders.shutil, "rmtree"),
-    (delta_table, "write_deltalake"),
-    (delta_table, "sync"),
-    (delta_table.Table, "mark"),
-    (delta_table.Table, "write"),
-    (journal, "sync"),
-)
-"""Functions of a commit. A crash is planted before and after each call."""
 
 
 @pytest.fixture(scope="session", params=["mysql"])
@@ -58,105 +32,6 @@ def shop(source: Source) -> Source:
     source.execute("CREATE TABLE t (id INT PRIMARY KEY, v INT)", "INSERT INTO t VALUES (1, 1)")
     source.sync()
     return source
-
-
-class Crash(BaseException):
-    """The end of a process."""
-
-
-class Planted:
-    """Ends a sync at the nth place of a commit."""
-
-    def __init__(self, patched: pytest.MonkeyPatch, place: int) -> None:
-        self.left = place
-        for owner, name in PLACES:
-            patched.setattr(owner, name, self._wrapped(getattr(owner, name)))
-
-    def _wrapped(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        def call(*arguments: Any, **keywords: Any) -> Any:
-            self._pass()
-            result = function(*arguments, **keywords)
-            self._pass()
-            return result
-
-        return call
-
-    def _pass(self) -> None:
-        self.left -= 1
-        if self.left == 0:
-            raise Crash
-
-
-def crashes(
-    source: Source, prepare: Callable[[int], None], check: Callable[[], None], **keywords: Any
-) -> int:
-    """Changes tables and crashes the sync at the next place, until it does not crash any more."""
-    place = 1
-    while True:
-        prepare(place)
-        with pytest.MonkeyPatch.context() as patched:
-            planted = Planted(patched, place)
-            with contextlib.suppress(Crash):
-                source.sync(every=60, **keywords)
-        source.sync(**keywords)
-        check()
-        if planted.left > 0:
-            return place
-        place += STRIDE
-
-
-def test_crashes_of_a_mirror(source: Source) -> None:
-    """Each table gets each change once, wherever the commit of several tables ends."""
-    source.execute(
-        *(f"CREATE TABLE {one} (id INT PRIMARY KEY, v INT)" for one in TABLES),
-        *(f"INSERT INTO {one} VALUES (1, 1), (2, 2), (3, 3)" for one in TABLES),
-    )
-    source.sync(on_drop="drop")
-
-    def prepare(place: int) -> None:
-        source.execute(
-            "UPDATE a SET v = v + 1",
-            f"INSERT INTO b (id) VALUES ({place + 10})",
-            f"ALTER TABLE b ADD COLUMN c{place} INT DEFAULT {place} FIRST",
-            "DELETE FROM b WHERE id = 2",
-            "TRUNCATE c",
-            f"INSERT INTO c VALUES ({place}, 0)",
-            "RENAME TABLE a TO x, d TO a, x TO d",
-            "UPDATE a SET v = v + 1",
-            f"DROP TABLE IF EXISTS `e{place - STRIDE}`",
-            f"CREATE TABLE e{place} (id INT PRIMARY KEY)",
-        )
-        source.execute(f"ALTER TABLE b DROP COLUMN c{place}", f"INSERT INTO e{place} VALUES (1)")
-
-    def check() -> None:
-        source.check(*(f"shop.{one}" for one in TABLES))
-
-    assert crashes(source, prepare, check, on_drop="drop") > 20
-    left = {one.name.partition("-")[0] for one in (source.file / "_binarrow").iterdir()}
-    assert left == {"lock", "position", "structures"}
-
-
-def test_crashes_of_a_history(source: Source) -> None:
-    source.execute(
-        *(f"CREATE TABLE {one} (id INT PRIMARY KEY, v INT)" for one in TABLES),
-        *(f"INSERT INTO {one} VALUES (1, 1)" for one in TABLES),
-    )
-    source.sync(mode="history")
-    changed: Counter[int] = Counter({1: len(TABLES)})
-
-    def prepare(place: int) -> None:
-        source.execute(*(f"UPDATE {one} SET v = {place + 1}" for one in TABLES))
-        changed[place + 1] += len(TABLES)
-
-    def check() -> None:
-        found: Counter[int] = Counter()
-        for table in TABLES:
-            for row in source.read(f"shop.{table}").elements():
-                kind, value = dict(row)["_change_type"], int(dict(row)["v"])
-                found[value] += kind != "update_preimage"
-        assert found == changed
-
-    assert crashes(source, prepare, check, mode="history") > 20
 
 
 def test_other_targets_and_tools(shop: Source, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import sys
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 from support.documents import environment, examples
 from support.oracles.delta_tables import read_delta
 from support.oracles.duckdb_tables import read_source, read_target
+from support.oracles.iceberg_tables import read_iceberg
 from support.sync_source import SECRET, Source
 
 ORDERS = "shop.orders"
@@ -52,7 +54,11 @@ def test_examples(source: Source, language: str) -> None:
         )
         assert ran.returncode == 0, ran.stderr
         file, lake = source.folder / "mirror.duckdb", source.folder / "lake"
-        found = read_delta(lake, ORDERS) if "delta" in code else read_target(file, ORDERS)
+        if file.exists():
+            found = read_target(file, ORDERS)
+        else:
+            found = (read_delta if "delta" in code else read_iceberg)(lake, ORDERS)
         assert found == read_source(source.server, ORDERS)
         file.unlink(missing_ok=True)
+        shutil.rmtree(lake, ignore_errors=True)
     source.execute("DROP USER repl@'%'")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import binarrow
-from support.sync_source import Source, each_kind
+from support.sync_source import Source, each_kind, two_kinds
 
 TYPES = {
     "ti": ("TINYINT", "-128", "127"),
@@ -43,7 +43,7 @@ TYPES = {
 """Columns of each type: the type, and two values."""
 
 
-@each_kind
+@two_kinds
 def test_load_and_follow(source: Source) -> None:
     source.execute(
         "CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(20), d DECIMAL(10,2), at DATETIME(3))",
@@ -162,7 +162,7 @@ def test_history(source: Source) -> None:
     ]
 
 
-@each_kind
+@two_kinds
 def test_structures_are_in_the_target(source: Source) -> None:
     """A sync that was stopped before ALTER TABLE decodes the rows before it."""
     source.execute(
@@ -194,7 +194,7 @@ def test_generated_columns(source: Source) -> None:
     assert binarrow.SyncError.__mro__[1] is binarrow.BinarrowError
 
 
-@each_kind
+@two_kinds
 def test_history_of_a_table_without_key(source: Source) -> None:
     source.execute(
         "GRANT RELOAD ON *.* TO mirror@'%'",

@@ -96,8 +96,9 @@ def command(
         str,
         typer.Argument(
             metavar="TARGET",
-            help="duckdb:///mirror.duckdb; delta+file:///lake; parquet+file:///changes with --mode"
-            " history. An absolute path begins with four slashes: duckdb:////var/lib/mirror.duckdb.",
+            help="duckdb:///mirror.duckdb; delta+file:///lake; iceberg+file:///lake;"
+            " parquet+file:///changes with --mode history. An absolute path begins with four"
+            " slashes: duckdb:////var/lib/mirror.duckdb.",
             show_default=False,
         ),
     ],

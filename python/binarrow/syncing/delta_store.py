@@ -65,8 +65,5 @@ class DeltaStore:
         sync(after.parent)
         sync(before.parent)
 
-    def remove_old(self) -> None:
-        """Does nothing: removed folders are in that of the position files."""
-
 
 __all__ = ["DeltaStore"]

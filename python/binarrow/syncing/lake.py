@@ -276,8 +276,6 @@ class Lake:
             elif file.name.startswith(("position-", "structures-")):
                 file.unlink()
 
-        self._store.remove_old()
-
     def _other_kind(self, kind: str) -> SyncError:
         return SyncError(
             f"{self._path} is a target of the kind {kind}: write {kind}+file:///, or choose another"

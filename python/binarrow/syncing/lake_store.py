@@ -1,4 +1,4 @@
-"""What a lake needs of a library for tables: each change of a table is one commit of it."""
+"""The interface of libraries for tables of a lake: each change of a table is one commit of it."""
 
 from __future__ import annotations
 
@@ -74,9 +74,6 @@ class Store(Protocol):
 
     def rename(self, name: Name, to: Name) -> None:
         """Renames a table; it replaces one with the name."""
-
-    def remove_old(self) -> None:
-        """Removes files of tables that were removed."""
 
 
 __all__ = ["LakeTable", "Store"]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Format:
-    """What the tables of a format can store."""
+    """The limits of the tables of a format."""
 
     title: str
     not_in_names: str

@@ -56,8 +56,9 @@ def sync(
         source: The URL of a server, as for :func:`binarrow.connect`, or a connection.
         target: ``"duckdb:///shop.duckdb"``, a DuckDB file. Each database is a schema of it. The
             file is open only during a commit. ``"delta+file:///lake"``, a folder with a folder of
-            Delta tables for each database. ``"parquet+file:///changes"``, a folder of Parquet
-            files, for the mode ``"history"``.
+            Delta tables for each database. ``"iceberg+file:///lake"``, a folder with a catalog of
+            Iceberg tables. ``"parquet+file:///changes"``, a folder of Parquet files, for the mode
+            ``"history"``.
         tables: The tables, as globs of ``database.table``. None selects all tables.
         exclude_tables: Tables to leave out, as globs.
         mode: ``"mirror"``: the target has the current rows. ``"history"``: it has all changes, with

@@ -12,7 +12,9 @@ from binarrow.syncing.names import Name
 from binarrow.syncing.operations import Operation, State
 from binarrow.syncing.settings import Settings
 
-SUPPORTED = "duckdb:///FILE.duckdb, delta+file:///FOLDER or parquet+file:///FOLDER"
+SUPPORTED = (
+    "duckdb:///FILE.duckdb, delta+file:///FOLDER, iceberg+file:///FOLDER or parquet+file:///FOLDER"
+)
 
 
 class Target(Protocol):
@@ -89,6 +91,27 @@ def _delta(rest: str, settings: Settings) -> Target:
     return Lake(path, DeltaStore(path), settings)
 
 
+def _iceberg(rest: str, settings: Settings) -> Target:
+    try:
+        import pyiceberg
+        import sqlalchemy
+    except ImportError:
+        raise ConfigError(
+            "a target iceberg+file:// needs the package pyiceberg: pip install 'binarrow[iceberg]'"
+        ) from None
+    del pyiceberg, sqlalchemy
+    from binarrow.syncing.iceberg_store import IcebergStore
+    from binarrow.syncing.lake import Lake
+
+    if not rest.startswith("/") or rest == "/":
+        raise ConfigError(
+            f"the target 'iceberg+file://{rest}' has no folder: write iceberg+file:///lake, or"
+            " iceberg+file:////var/lib/lake for an absolute path"
+        )
+    path = Path(rest[1:]).absolute()
+    return Lake(path, IcebergStore(path), settings)
+
+
 def _parquet(rest: str, settings: Settings) -> Target:
     from binarrow.syncing.parquet_folder import ParquetFolder
 
@@ -108,6 +131,7 @@ def _parquet(rest: str, settings: Settings) -> Target:
 _OPENERS: dict[str, Callable[[str, Settings], Target]] = {
     "duckdb": _duckdb,
     "delta+file": _delta,
+    "iceberg+file": _iceberg,
     "parquet+file": _parquet,
 }
 

@@ -1,0 +1,353 @@
+"""Operations on one Iceberg table, each in one commit that contains its number.
+
+pyiceberg has no merge that is fast on keys of several columns, so changes are applied here: files
+with changed rows are read, joined with the keys, and replaced. pyiceberg writes the files, and
+commits the replacement.
+"""
+
+from __future__ import annotations
+
+import itertools
+import uuid
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pyiceberg.expressions import (
+    AlwaysTrue,
+    And,
+    BooleanExpression,
+    GreaterThanOrEqual,
+    LessThanOrEqual,
+)
+from pyiceberg.io.pyarrow import (
+    ArrowScan,
+    _dataframe_to_data_files,
+    _pyarrow_to_schema_without_ids,
+    schema_to_pyarrow,
+)
+
+from binarrow.atomic_file import sync
+from binarrow.syncing.operations import Alter, NewColumn, Write
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    import pyarrow as pa
+    from pyiceberg.catalog import Catalog
+    from pyiceberg.manifest import DataFile
+    from pyiceberg.schema import Schema
+    from pyiceberg.table import FileScanTask, Table, Transaction
+
+    from binarrow.syncing.names import Name
+
+MARK = "binarrow.sync"
+"""The property with the number of the last operation."""
+
+AGE = "history.expire.max-snapshot-age-ms"
+"""The property with the time for which snapshots and their files are kept."""
+
+HOUR = 3_600_000
+"""The default of this time."""
+
+MAINTAINED = 100
+"""The number of snapshots after which small files are compacted and old ones are deleted."""
+
+PLACE = "_place"
+"""A column with the number of a row in its file, beside key columns only."""
+
+
+class IcebergTable:
+    """An Iceberg table of a sync, as it is now."""
+
+    def __init__(
+        self, catalog: Catalog, name: Name, table: Table | None, folder: Path, sync_id: str
+    ) -> None:
+        self._catalog = catalog
+        self._name = name
+        self._table = table
+        self._folder = folder
+        self._sync_id = sync_id
+
+    @property
+    def number(self) -> int:
+        """The number of the last operation that was applied; -1 if there is none."""
+        mark = "" if self._table is None else self._table.properties.get(MARK, "")
+        sync_id, _, number = mark.partition(" ")
+        return int(number) if sync_id == self._sync_id else -1
+
+    @property
+    def version(self) -> int:
+        """The version of the table; -1 if there is no table."""
+        return -1 if self._table is None else self._table.last_sequence_number
+
+    def create(self, schema: pa.Schema, properties: Mapping[str, str], number: int) -> None:
+        """Creates the table, or replaces its columns and rows."""
+        if self._table is not None:
+            self._commit(number, self._files(), change=_replaced(self._table, schema))
+            return
+        self._catalog.create_namespace_if_not_exists(self._name[:1])
+        location = self._folder.with_name(f"{self._folder.name}-{number}")
+        location.mkdir(parents=True, exist_ok=True)
+        self._table = self._catalog.create_table(
+            self._name,
+            schema,
+            location=f"file://{location}",
+            properties={**properties, AGE: str(HOUR), MARK: f"{self._sync_id} {number}"},
+        )
+        sync(path_of(self._table.metadata_location))
+
+    def clear(self, number: int) -> None:
+        """Removes all rows."""
+        self._commit(number, self._files())
+
+    def append(self, rows: pa.Table, number: int) -> None:
+        """Adds rows."""
+        self._commit(number, added=[rows] if rows.num_rows else [])
+
+    def write(self, change: Write, number: int) -> None:
+        """Replaces and deletes rows by their keys."""
+        import pyarrow as pa
+
+        keys = pa.concat_tables([change.rows.select(change.key), change.deleted])
+        replaced: list[DataFile] = []
+
+        def added() -> Iterator[pa.Table]:
+            for task in self._tasks(_between(keys)):
+                rest = self._without(task, keys)
+                if rest is not None:
+                    replaced.append(task.file)
+                    yield rest
+            yield change.rows
+
+        self._commit(number, replaced, added())
+
+    def alter(self, change: Alter, number: int) -> None:
+        """Gives the table other columns; its rows stay."""
+        import pyarrow as pa
+
+        table = self._opened()
+        before = _columns(table.schema())
+        simple = _renamed(before, change.columns)
+        if simple is not None:
+            self._commit(number, change=simple)
+            return
+        schema = pa.schema([column.field for column in change.columns])
+        tasks = list(self._tasks())
+        rows = (_altered(self._read(task), change.columns, schema) for task in tasks)
+        files = [task.file for task in tasks]
+        self._commit(number, files, rows, change=_replaced(table, schema))
+
+    def make_durable(self, before: int) -> None:
+        """Does nothing: each commit waits for its files."""
+
+    def maintain(self, before: int) -> None:
+        """Compacts small files and deletes old ones, once in a number of versions."""
+        if self.version // MAINTAINED <= before // MAINTAINED or self._table is None:
+            return
+        self._compact(self._table)
+        age = timedelta(milliseconds=int(self._table.properties.get(AGE, HOUR)))
+        oldest = datetime.now(UTC) - age
+        self._table.maintenance.expire_snapshots().older_than(oldest).commit()
+        _delete_old(self._catalog.load_table(self._name), oldest.timestamp())
+
+    # ------------------------------------------------------------------------ files
+
+    def _compact(self, table: Table) -> None:
+        import pyarrow as pa
+
+        size = int(table.properties["write.target-file-size-bytes"]) // 16
+        tasks = [task for task in self._tasks() if task.file.file_size_in_bytes < size]
+        if tasks[1:] == []:
+            return
+        schema = _columns(table.schema())
+        batches = (batch for task in tasks for batch in self._read(task).to_batches())
+        rows = pa.RecordBatchReader.from_batches(schema, batches)
+        self._commit(self.number, [task.file for task in tasks], [rows])
+
+    def _opened(self) -> Table:
+        if self._table is None:
+            raise FileNotFoundError(f"the catalog has no table {self._name}")
+        return self._table
+
+    def _tasks(self, condition: BooleanExpression | None = None) -> Iterable[FileScanTask]:
+        return self._opened().scan(row_filter=condition or AlwaysTrue()).plan_files()
+
+    def _files(self) -> list[DataFile]:
+        return [task.file for task in self._tasks()]
+
+    def _read(self, task: FileScanTask, columns: tuple[str, ...] = ()) -> pa.Table:
+        table = self._opened()
+        schema = table.schema().select(*columns) if columns else table.schema()
+        scan = ArrowScan(table.metadata, table.io, schema, AlwaysTrue())
+        return scan.to_table([task]).cast(_columns(schema))
+
+    def _without(self, task: FileScanTask, keys: pa.Table) -> pa.Table | None:
+        """Returns the rows of a file that do not have one of the keys; None if none has one."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        names = tuple(keys.column_names)
+        found = self._read(task, names).select(names)
+        places = pa.array(range(found.num_rows), pa.int64())
+        same = found.append_column(PLACE, places).join(keys, list(names), join_type="left semi")
+        if not same.num_rows:
+            return None
+        is_same = pc.is_in(places, value_set=same.column(PLACE).combine_chunks())
+        return self._read(task).filter(pc.invert(is_same))
+
+    def _commit(
+        self,
+        number: int,
+        deleted: list[DataFile] | None = None,
+        added: Iterable[pa.Table | pa.RecordBatchReader] = (),
+        change: Callable[[Transaction], None] | None = None,
+    ) -> None:
+        """Replaces files and columns. `deleted` may grow while `added` is read."""
+        table = self._opened()
+        transaction = table.transaction()
+        if change is not None:
+            change(transaction)
+        written = _write(transaction, table, added)
+        if deleted:
+            with transaction.update_snapshot().overwrite() as snapshot:
+                for file in deleted:
+                    snapshot.delete_data_file(file)
+                for file in written:
+                    snapshot.append_data_file(file)
+        elif written:
+            with transaction.update_snapshot().merge_append() as snapshot:
+                for file in written:
+                    snapshot.append_data_file(file)
+        transaction.set_properties({MARK: f"{self._sync_id} {number}"})
+        transaction.commit_transaction()
+        current = table.current_snapshot()
+        if current is not None and (deleted or written):
+            sync(path_of(current.manifest_list))
+            for manifest in current.manifests(table.io):
+                if manifest.added_snapshot_id == current.snapshot_id:
+                    sync(path_of(manifest.manifest_path))
+        sync(path_of(table.metadata_location))
+
+
+def _columns(schema: Schema) -> pa.Schema:
+    """Returns the columns of a table as Arrow types, as `storable` does."""
+    import pyarrow as pa
+
+    same = {pa.large_string(): pa.string(), pa.large_binary(): pa.binary()}
+    fields = []
+    for field in schema_to_pyarrow(schema, include_field_ids=False):
+        kind = same.get(field.type, field.type)
+        if pa.types.is_large_list(kind):
+            kind = pa.list_(kind.value_field)
+        fields.append(pa.field(field.name, kind))
+    return pa.schema(fields)
+
+
+def path_of(location: str) -> Path:
+    """Returns the path of a file or folder."""
+    return Path(location.removeprefix("file://"))
+
+
+def _write(
+    transaction: Transaction, table: Table, added: Iterable[pa.Table | pa.RecordBatchReader]
+) -> list[DataFile]:
+    identity, counter = uuid.uuid4(), itertools.count()
+    files: list[DataFile] = []
+    for rows in added:
+        if getattr(rows, "num_rows", 1):
+            metadata = transaction.table_metadata
+            files += _dataframe_to_data_files(metadata, rows, table.io, identity, counter)
+    for file in files:
+        sync(path_of(file.file_path))
+    return files
+
+
+def _between(keys: pa.Table) -> BooleanExpression:
+    """Returns a condition of which statistics of files show that they have none of the keys."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    condition: BooleanExpression = AlwaysTrue()
+    for name in keys.column_names:
+        column = keys.column(name)
+        if pa.types.is_integer(column.type) or pa.types.is_date(column.type):
+            bounds = pc.min_max(column).as_py()
+            if bounds["min"] is not None:
+                least = GreaterThanOrEqual(term=name, value=bounds["min"])
+                condition = And(condition, least, LessThanOrEqual(term=name, value=bounds["max"]))
+    return condition
+
+
+def _replaced(table: Table, schema: pa.Schema) -> Callable[[Transaction], None]:
+    """Returns a change that removes all columns, and adds others."""
+    names = [field.name for field in table.schema().fields]
+    return lambda transaction: _change_columns(transaction, names, {}, schema)
+
+
+def _renamed(
+    before: pa.Schema, columns: tuple[NewColumn, ...]
+) -> Callable[[Transaction], None] | None:
+    """Returns a change of columns that leaves all files as they are; None if there is none."""
+    import pyarrow as pa
+
+    kept = {column.source: column.field for column in columns if column.source is not None}
+    removed = [name for name in before.names if name not in kept]
+    renamed = {name: field.name for name, field in kept.items() if name != field.name}
+    added = pa.schema([column.field for column in columns if column.source is None])
+    taken = {name.lower() for name in kept}
+    is_simple = (
+        all(before.field(name).type == field.type for name, field in kept.items())
+        and not any(name.lower() in taken for name in (*renamed.values(), *added.names))
+        and all(column.value is None for column in columns)
+    )
+    if not is_simple:
+        return None
+    return lambda transaction: _change_columns(transaction, removed, renamed, added)
+
+
+def _change_columns(
+    transaction: Transaction, removed: list[str], renamed: Mapping[str, str], added: pa.Schema
+) -> None:
+    with transaction.update_schema(allow_incompatible_changes=True) as update:
+        for name in removed:
+            update.delete_column((name,))
+    with transaction.update_schema() as update:
+        for old, new in renamed.items():
+            update.rename_column((old,), new)
+    with transaction.update_schema() as update:
+        for field in _pyarrow_to_schema_without_ids(added).fields:
+            update.add_column((field.name,), field.field_type)
+
+
+def _altered(rows: pa.Table, columns: tuple[NewColumn, ...], schema: pa.Schema) -> pa.Table:
+    import pyarrow as pa
+
+    found: list[Any] = [
+        pa.repeat(pa.scalar(column.value, column.field.type), rows.num_rows)
+        if column.source is None
+        else rows.column(column.source).cast(column.field.type)
+        for column in columns
+    ]
+    return pa.table(found, schema=schema)
+
+
+def _delete_old(table: Table, oldest: float) -> None:
+    """Deletes files that no snapshot has, if they are old enough."""
+    used = set()
+    for snapshot in table.snapshots():
+        used.add(path_of(snapshot.manifest_list))
+        for manifest in snapshot.manifests(table.io):
+            path = path_of(manifest.manifest_path)
+            if path not in used:
+                used.add(path)
+                for entry in manifest.fetch_manifest_entry(table.io):
+                    used.add(path_of(entry.data_file.file_path))
+    folder = path_of(table.location())
+    for pattern in ("data/*.parquet", "metadata/*.avro"):
+        for file in folder.glob(pattern):
+            if file not in used and file.stat().st_mtime < oldest:
+                file.unlink()
+
+
+__all__ = ["IcebergTable", "path_of"]
