@@ -32,6 +32,7 @@ pub mod store;
 pub mod undo;
 pub mod url;
 pub mod value;
+pub mod verify;
 pub mod wire;
 
 #[cfg(feature = "python")]

@@ -1053,6 +1053,54 @@ class UndoWriter:
         """Returns the keywords with which batches are read."""
 
 @final
+class RowChanges:
+    """The rows that the log changed between two copies of a table; :func:`binarrow.verify` uses it."""
+
+    def __new__(cls) -> RowChanges: ...
+    def add(self, keys: pa.RecordBatch, rows: pa.RecordBatch, marks: pa.RecordBatch) -> None:
+        """Adds images of rows, in the order of the log. ``marks`` has two columns: true for images after a change, and the version."""
+    def reach_uncertain(self) -> None:
+        """The images from here on are those of transactions that the later copy may contain, or not."""
+    def contradicted_parts(self) -> list[int]:
+        """Returns the parts with rows that are not as the log leaves them."""
+    def __len__(self) -> int: ...
+
+@final
+class RowSums:
+    """The number of the rows of each part of a table, and the sum of their hashes; :func:`binarrow.verify` uses it."""
+
+    def __new__(cls) -> RowSums: ...
+    def add(
+        self, keys: pa.RecordBatch, rows: pa.RecordBatch, changes: RowChanges | None = None
+    ) -> None:
+        """Adds rows. With ``changes``, those of the later copy."""
+    def roll_back(self, changes: RowChanges) -> None:
+        """Adds the changed rows as they were in the earlier copy. All rows of the later copy were added."""
+    def differing(self, other: RowSums) -> list[tuple[int, int]]:
+        """Returns the parts that differ, each with its number of rows."""
+    @property
+    def rows(self) -> int:
+        """The number of rows."""
+
+@final
+class ChosenRows:
+    """The rows of some parts of a table; :func:`binarrow.verify` uses it."""
+
+    def __new__(cls, parts: Sequence[int]) -> ChosenRows: ...
+    def has(self, keys: pa.RecordBatch) -> pa.BooleanArray:
+        """Returns true for each key that is in one of the parts."""
+    def add(
+        self, keys: pa.RecordBatch, rows: pa.RecordBatch, changes: RowChanges | None = None
+    ) -> None:
+        """Adds the rows that are in one of the parts. With ``changes``, those of the later copy."""
+    def roll_back(self, changes: RowChanges) -> None:
+        """Adds the changed rows as they were in the earlier copy. All rows of the later copy were added."""
+    def differences(
+        self, target: ChosenRows, changes: RowChanges
+    ) -> list[tuple[int, Literal["missing", "extra", "different", "unlogged"]]]:
+        """Compares the rows of the source with those of the target: the hash of each key that differs, and how."""
+
+@final
 class Event:
     """One event of a binary log file, as ``binarrow inspect`` shows it. :func:`inspect` returns it.
 

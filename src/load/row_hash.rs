@@ -12,6 +12,8 @@
 //! | dictionary of strings | those of the string |
 //! | list | 4: the number of elements; then each element, in the form of a cell |
 //! | struct | each field, in the form of a cell |
+//! | interval without months and days, in microseconds | that of the duration |
+//! | other intervals | 4, 4, 8: the months, days and nanoseconds |
 //!
 //! The hash of a row is MurmurHash3 (x64, 128 bits, seed 0) of these bytes, as a little-endian number. The hash of several rows is
 //! the sum of their hashes modulo 2¹²⁸: it does not depend on the order of the rows, and the hash of a row that is deleted can be
@@ -23,12 +25,12 @@ use crate::error::{Error, ErrorKind, Result};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     ArrowPrimitiveType, Date32Type, Decimal128Type, Decimal256Type, DurationMicrosecondType,
-    Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, TimestampMicrosecondType,
-    UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+    Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, IntervalMonthDayNanoType,
+    TimestampMicrosecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
 use arrow_array::{Array, BooleanArray};
-use arrow_buffer::{NullBuffer, i256};
-use arrow_schema::{DataType, TimeUnit};
+use arrow_buffer::{IntervalMonthDayNano, NullBuffer, i256};
+use arrow_schema::{DataType, IntervalUnit, TimeUnit};
 
 /// Computes the hash of each row of columns.
 ///
@@ -94,6 +96,7 @@ enum Cells<'a> {
     Float64(&'a [f64]),
     Decimal128(&'a [i128]),
     Decimal256(&'a [i256]),
+    Interval(&'a [IntervalMonthDayNano]),
     /// Offsets and bytes.
     Bytes(&'a [i32], &'a [u8]),
     /// Keys and values.
@@ -126,6 +129,9 @@ impl<'a> Column<'a> {
             }
             DataType::Duration(TimeUnit::Microsecond) => {
                 Cells::Int64(values::<DurationMicrosecondType>(array))
+            }
+            DataType::Interval(IntervalUnit::MonthDayNano) => {
+                Cells::Interval(values::<IntervalMonthDayNanoType>(array))
             }
             DataType::Decimal128(..) => Cells::Decimal128(values::<Decimal128Type>(array)),
             DataType::Decimal256(..) => Cells::Decimal256(values::<Decimal256Type>(array)),
@@ -197,6 +203,7 @@ impl<'a> Column<'a> {
             Cells::Float64(values) => out.extend(at(values, row).to_le_bytes()),
             Cells::Decimal128(values) => out.extend(at(values, row).to_le_bytes()),
             Cells::Decimal256(values) => out.extend(at(values, row).to_le_bytes()),
+            Cells::Interval(values) => push_interval(at(values, row), out),
             Cells::Bytes(offsets, bytes) => {
                 let range = range(offsets, row);
                 out.extend((range.len() as u32).to_le_bytes());
@@ -220,6 +227,17 @@ impl<'a> Column<'a> {
 fn push_int<T: Copy + Default + Into<i64>>(values: &[T], row: usize, out: &mut Vec<u8>) {
     let value: i64 = at(values, row).into();
     out.extend(value.to_le_bytes());
+}
+
+fn push_interval(value: IntervalMonthDayNano, out: &mut Vec<u8>) {
+    let is_duration = value.months == 0 && value.days == 0 && value.nanoseconds % 1000 == 0;
+    if is_duration {
+        out.extend((value.nanoseconds / 1000).to_le_bytes());
+    } else {
+        out.extend(value.months.to_le_bytes());
+        out.extend(value.days.to_le_bytes());
+        out.extend(value.nanoseconds.to_le_bytes());
+    }
 }
 
 /// A value of an array, whose length was checked by Arrow.
@@ -285,8 +303,8 @@ const C2: u64 = 0x4cf5_ad43_2745_937f;
 mod tests {
     use super::*;
     use arrow_array::{
-        ArrayRef, BinaryArray, DictionaryArray, Float32Array, Int32Array, Int64Array, StringArray,
-        StructArray, UInt8Array,
+        ArrayRef, BinaryArray, DictionaryArray, DurationMicrosecondArray, Float32Array, Int32Array,
+        Int64Array, IntervalMonthDayNanoArray, StringArray, StructArray, UInt8Array,
     };
     use std::sync::Arc;
 
@@ -317,6 +335,18 @@ mod tests {
             [Some("a"), None, Some("")].into_iter().collect();
         assert_eq!(hashes(std::slice::from_ref(&text)), hashes(&[bytes]));
         assert_eq!(hashes(std::slice::from_ref(&text)), hashes(&[Arc::new(dictionary)]));
+        let durations: ArrayRef =
+            Arc::new(DurationMicrosecondArray::from(vec![Some(-1), None, Some(86_400_000_000)]));
+        let nanos = |nanos| Some(IntervalMonthDayNano::new(0, 0, nanos));
+        let own = vec![nanos(-1000), None, nanos(86_400_000_000_000)];
+        let intervals: ArrayRef = Arc::new(IntervalMonthDayNanoArray::from(own));
+        let wanted = hashes(&[durations]);
+        assert_eq!(wanted, hashes(&[intervals]));
+        let day = vec![nanos(-1), None, Some(IntervalMonthDayNano::new(0, 1, 0))];
+        let others: ArrayRef = Arc::new(IntervalMonthDayNanoArray::from(day));
+        let others = hashes(&[others]);
+        assert_ne!((wanted[0], wanted[2]), (others[0], others[2]));
+        assert_ne!(wanted[2], others[2]);
         // A slice has the hashes of its rows.
         let both = [wide, text];
         let sliced = both.each_ref().map(|column| column.slice(1, 2));

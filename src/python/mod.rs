@@ -50,6 +50,7 @@ mod type_options;
 mod undo;
 mod unlogged_change;
 mod url;
+mod verify;
 
 use pyo3::prelude::*;
 
@@ -112,6 +113,8 @@ mod _native {
     use super::unlogged_change::{PyForeignKey, PyUnloggedChange};
     #[pymodule_export]
     use super::url::{PyUrl, has_password, py_is_uri, shown_uri};
+    #[pymodule_export]
+    use super::verify::{PyChosenRows, PyRowChanges, PyRowSums};
     use pyo3::prelude::*;
 
     #[pymodule_init]
