@@ -69,6 +69,13 @@ from binarrow.server.check import Check
 from binarrow.stream import Change, Stream
 from binarrow.syncing import SyncedTable, SyncError, SyncSummary, TargetBusyError, sync
 from binarrow.undo import UndoCounts, UndoScript, undo
+from binarrow.verifying import (
+    DifferingKey,
+    VerifiedTable,
+    VerifyProgress,
+    VerifySummary,
+    verify,
+)
 
 _install_hooks()
 
@@ -89,6 +96,7 @@ __all__ = [
     "ConfigError",
     "ConnectionLostError",
     "CoveredRange",
+    "DifferingKey",
     "DirectoryInputError",
     "Event",
     "EventReader",
@@ -131,6 +139,9 @@ __all__ = [
     "UnloggedChange",
     "UnmatchedPatternWarning",
     "UnsupportedEventError",
+    "VerifiedTable",
+    "VerifyProgress",
+    "VerifySummary",
     "__version__",
     "connect",
     "event_keywords",
@@ -145,4 +156,5 @@ __all__ = [
     "scan_splits",
     "sync",
     "undo",
+    "verify",
 ]

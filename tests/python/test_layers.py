@@ -29,6 +29,7 @@ LAYERS = (
     ("server",),
     ("history",),
     ("past", "syncing", "undo"),
+    ("verifying",),
     ("native_hooks",),
     ("",),  # the package itself
     ("cli", "spark"),

@@ -197,6 +197,8 @@ OWN_FLAGS = {
         "--json",
         "--format",
     },
+    "verify": {"--tables", "--exclude-tables", "--show-keys", "--locks", "--password"}
+    | {"--json", "--format"},
 }
 COMMANDS = typer.main.get_command(app).commands
 

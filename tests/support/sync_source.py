@@ -75,6 +75,11 @@ class Source:
         """Returns the rows of a table of the target."""
         return READERS[self.kind](self.file, table)
 
+    def verify(self, **keywords: Any) -> binarrow.VerifySummary:
+        return binarrow.verify(
+            self.url, self.target, **{"password_file": self.password_file, **keywords}
+        )
+
     def check(self, *tables: str) -> None:
         """Compares tables of the target with SELECT."""
         for table in tables:

@@ -21,6 +21,7 @@ from binarrow.cli import (
     sync,
     tail,
     undo,
+    verify,
 )
 from binarrow.cli.command import (
     SETTINGS,
@@ -56,6 +57,7 @@ add_commands(
         "check": check,
         "tail": tail,
         "sync": sync,
+        "verify": verify,
     },
 )
 app.add_typer(history.app, name="history")

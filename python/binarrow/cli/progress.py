@@ -10,8 +10,10 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from binarrow.cli.output import printable
+
 if TYPE_CHECKING:
-    from binarrow import BinlogReader, Server, Stream, SyncSummary
+    from binarrow import BinlogReader, Server, Stream, SyncSummary, VerifyProgress
 
 PATIENCE = 1.0
 """Seconds before the bar appears."""
@@ -59,6 +61,25 @@ def sync_progress() -> Iterator[Callable[[SyncSummary], None]]:
             if summary.position is not None:
                 parts.append(f"at {summary.position.file}:{summary.position.offset}")
             status.update(", ".join(parts))
+
+        yield show
+
+
+@contextmanager
+def verify_progress() -> Iterator[Callable[[VerifyProgress], None]]:
+    """Returns a function that shows the progress of a comparison, if stderr is a terminal."""
+    if not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from rich.console import Console
+    from rich.markup import escape
+
+    with Console(stderr=True).status("connected") as status:
+
+        def show(progress: VerifyProgress) -> None:
+            table = escape(printable(".".join(progress.table)))
+            of = f" of about {progress.estimate:,}" if progress.estimate else ""
+            status.update(f"{table}: {progress.side}, {progress.rows:,}{of} rows")
 
         yield show
 

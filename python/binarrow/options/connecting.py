@@ -20,7 +20,7 @@ CONNECT = frozenset({"connect"})
 LOGIN = CONNECT | {"login"}
 
 PASSWORD = Kind("text", "Password")
-SERVER_COMMANDS = dict.fromkeys(("at", "check", "find", "sync", "tail", "undo"))
+SERVER_COMMANDS = dict.fromkeys(("at", "check", "find", "sync", "tail", "undo", "verify"))
 
 OPTIONS = (
     Option(

@@ -159,7 +159,7 @@ OPTIONS = (
         STREAM,
         flag=Flag(
             "--max-rows-per-second",
-            {"sync": None, "tail": None},
+            {"sync": None, "tail": None, "verify": None},
             "ROWS",
             "The maximum number of rows that --start snapshot reads per second.",
         ),

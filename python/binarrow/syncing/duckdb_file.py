@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 
 from binarrow._native import Position
+from binarrow.syncing.duckdb_snapshot import DuckdbSnapshot, quoted
 from binarrow.syncing.errors import SyncError, TargetBusyError
 from binarrow.syncing.lock import Lock
 from binarrow.syncing.names import Name, shown
@@ -44,6 +45,9 @@ VERSION = 1
 
 MEMORY = "256MB"
 """The memory of DuckDB; it writes temporary files beside the target if a commit needs more."""
+
+BUSY = ("lock", "already attached")
+"""Words of DuckDB's message if another process, or another thread, has the file open."""
 
 RETRY = 0.05
 """Seconds between two attempts to open the file."""
@@ -86,12 +90,27 @@ class DuckdbFile:
         if not self._path.exists():
             return None
         with self._opened() as file:
-            found = file.execute(
-                "SELECT 1 FROM duckdb_tables() WHERE schema_name = ? AND table_name = 'sync'"
-                " AND database_name = current_database()",
-                [OWN],
-            ).fetchall()
-            return self._state(file) if found else None
+            return self._state(file) if self._has_state(file) else None
+
+    @contextmanager
+    def snapshot(self) -> Iterator[DuckdbSnapshot]:
+        """Returns the last commit. The file is open until the end of the block.
+
+        Raises:
+            SyncError: There is no such file.
+        """
+        if not self._path.exists():
+            raise SyncError(f"{self._path} does not exist: run binarrow sync first")
+        with self._opened(read_only=True) as file:
+            yield DuckdbSnapshot(file, self._state(file) if self._has_state(file) else None)
+
+    def _has_state(self, file: duckdb.DuckDBPyConnection) -> bool:
+        found = file.execute(
+            "SELECT 1 FROM duckdb_tables() WHERE schema_name = ? AND table_name = 'sync'"
+            " AND database_name = current_database()",
+            [OWN],
+        )
+        return bool(found.fetchall())
 
     def _state(self, file: duckdb.DuckDBPyConnection) -> tuple[State, bytes]:
         rows = file.execute(f"SELECT * EXCLUDE committed FROM {OWN}.sync").fetchall()
@@ -180,16 +199,17 @@ class DuckdbFile:
             file.executemany(f"INSERT INTO {OWN}.tables VALUES (?, ?, ?, ?, ?, ?)", rows)
 
     @contextmanager
-    def _opened(self) -> Iterator[duckdb.DuckDBPyConnection]:
+    def _opened(self, *, read_only: bool = False) -> Iterator[duckdb.DuckDBPyConnection]:
         deadline = time.monotonic() + self._patience
         while True:
             try:
                 file = duckdb.connect()
-                file.execute(f"ATTACH {_text(self._path)} AS {ALIAS}")
+                mode = " (READ_ONLY)" if read_only else ""
+                file.execute(f"ATTACH {_text(self._path)} AS {ALIAS}{mode}")
                 break
             except duckdb.Error as error:
                 file.close()
-                if "lock" not in str(error).lower():
+                if not any(word in str(error).lower() for word in BUSY):
                     raise SyncError(f"{self._path} cannot be opened: {_plain(error)}") from None
                 if time.monotonic() >= deadline:
                     raise TargetBusyError(
@@ -311,11 +331,6 @@ def _named(file: duckdb.DuckDBPyConnection, name: str, rows: Any) -> Iterator[No
     file.register(name, rows)
     yield
     file.unregister(name)  # after an error the connection is closed
-
-
-def quoted(parts: Sequence[str]) -> str:
-    """Quotes the parts of a name."""
-    return ".".join('"' + part.replace('"', '""') + '"' for part in parts)
 
 
 def _text(path: Path) -> str:

@@ -13,4 +13,8 @@ class TargetBusyError(SyncError):
     """Another process uses the target."""
 
 
-__all__ = ["SyncError", "TargetBusyError"]
+class TargetDiffersError(SyncError):
+    """A table of the target, or a column of it, does not exist."""
+
+
+__all__ = ["SyncError", "TargetBusyError", "TargetDiffersError"]

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Self
 
 from binarrow._native import Position, SchemaError, TableSchema, TypeOptions
 from binarrow.history import SchemaHistory
-from binarrow.syncing.names import Name, Selection, split
+from binarrow.syncing.names import Name, Selection, shown, split
 from binarrow.syncing.rows import ADDED, PRESENT, plain
 
 if TYPE_CHECKING:
@@ -64,6 +64,11 @@ class Structures:
     def find(self, name: Name, position: Position) -> TableSchema | None:
         """Returns a table at a position; None if there is no such table."""
         return self.history.find(*name, self._place(position))
+
+    def snapshot(self, name: Name, position: Position) -> str:
+        """Returns the structure of a table at a position, for :meth:`Server.range`."""
+        place = self._place(position) or self.history.covered[-1].stop
+        return self.history.schema_snapshot(place, place, tables=shown(name))
 
     def columns(self, table: TableSchema, position: Position) -> pa.Schema:
         """Returns the columns of a table that the target has, with their types."""
