@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 import shutil
 from collections import Counter
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
@@ -116,6 +119,21 @@ def test_names(shop: Source) -> None:
         shop.sync()
     shop.sync(exclude_tables="shop.n")
     shop.check("shop.t")
+
+
+def test_statistics(shop: Source) -> None:
+    """Conditions on numbers of many digits find all rows: their statistics would be inexact."""
+    shop.execute("ALTER TABLE t ADD d DECIMAL(30, 2)", "UPDATE t SET d = 1234567890123456789012")
+    shop.sync()
+    shop.execute("ALTER TABLE t MODIFY v BIGINT UNSIGNED", f"UPDATE t SET v = {2**64 - 1}")
+    shop.sync()
+    shop.check("shop.t")
+    table = DeltaTable(str(folder_of(shop.file, "shop.t")))
+    for column, value in (("v", Decimal(2**64 - 1)), ("d", Decimal("1234567890123456789012"))):
+        condition = pc.field(column) == pa.scalar(value, pa.decimal128(38, 2))
+        assert table.to_pyarrow_dataset().to_table(filter=condition).num_rows == 1
+    statistics = table.get_add_actions(flatten=True).schema
+    assert "max.id" in pa.schema(statistics).names
 
 
 def test_a_failed_commit(shop: Source) -> None:

@@ -22,6 +22,15 @@ if TYPE_CHECKING:
 
 LOG = "_delta_log"
 
+STATISTICS = "delta.dataSkippingStatsColumns"
+"""The property with the columns of which files have statistics."""
+
+EXACT_DIGITS = 15
+"""The digits of a decimal that a number of JSON has."""
+
+LISTED = 32
+"""The number of columns that have statistics, which is Delta's default."""
+
 MAINTAINED = 100
 """The number of versions after which small files are compacted and old ones are deleted."""
 
@@ -66,6 +75,7 @@ class Table:
         """Creates the table, or replaces its columns and rows."""
         committed = self._properties(number)
         if self._table is not None:
+            self._limit_statistics(schema)
             write_deltalake(
                 self._table,
                 schema.empty_table(),
@@ -78,7 +88,7 @@ class Table:
         self._table = DeltaTable.create(
             str(self._folder),
             Schema.from_arrow(schema),
-            configuration=dict(properties),
+            configuration={**properties, **_statistics(schema)},
             commit_properties=committed,
         )
 
@@ -109,6 +119,7 @@ class Table:
                 same,
                 source_alias="s",
                 target_alias="t",
+                streamed_exec=False,  # statistics of the changes exclude files
                 commit_properties=self._properties(number),
             )
             .when_matched_delete(is_deleted)
@@ -123,6 +134,7 @@ class Table:
         """Gives the table other columns; its rows stay."""
         import pyarrow as pa
 
+        self._limit_statistics(pa.schema([column.field for column in change.columns]))
         table = self._opened()
         committed = self._properties(number)
         added = _added(_arrow_schema(table), change.columns)
@@ -162,6 +174,13 @@ class Table:
         sync(self._folder / LOG)
         sync(self._folder)
 
+    def _limit_statistics(self, schema: pa.Schema) -> None:
+        """Sets the columns that have statistics, before the columns of the table change."""
+        table = self._opened()
+        wanted = _statistics(schema)
+        if wanted.items() - table.metadata().configuration.items():
+            table.alter.set_table_properties(wanted)
+
     def _opened(self) -> DeltaTable:
         if self._table is None:
             raise TableNotFoundError(f"there is no table in {self._folder}")
@@ -172,6 +191,24 @@ class Table:
 
     def _properties(self, number: int) -> CommitProperties:
         return CommitProperties(app_transactions=[Transaction(self._sync_id, number)])
+
+
+def _statistics(schema: pa.Schema) -> dict[str, str]:
+    """Returns a property that excludes columns of which the library writes inexact statistics.
+
+    They are numbers of 64 bits in JSON. A query with a condition on such a column would not find
+    all rows.
+    """
+    import pyarrow as pa
+
+    exact = [
+        field.name
+        for field in schema
+        if not pa.types.is_decimal(field.type) or field.type.precision <= EXACT_DIGITS
+    ]
+    if len(exact) == len(schema):
+        return {}
+    return {STATISTICS: ",".join(f"`{name}`" for name in exact[:LISTED])}
 
 
 def _source(change: Write) -> pa.Table:
