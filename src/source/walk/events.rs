@@ -3,7 +3,7 @@
 use super::heads::HeadReader;
 use super::spool::Spool;
 use crate::binlog::{EventHeader, EventType, FIRST_EVENT_AT, FormatDescription};
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::source::event_source::{Event, EventSource, LiveEvents, NextEvent};
 use crate::source::file_head::{check_magic, read_format};
 use crate::source::input::Input;
@@ -239,6 +239,29 @@ impl FileEvents {
         match bytes.len() == event.len {
             true => self.context.format.checksum.check(bytes),
             false => Ok(()),
+        }
+    }
+
+    /// Checks that an event begins at the offset that a caller named, in a file of this size; in the log of a server, the server
+    /// checks it.
+    pub(super) fn check_start(&mut self, size: Option<u64>, verify_checksum: bool) -> Result<()> {
+        let offset = self.offset();
+        let Some(size) = size.filter(|size| *size > offset) else { return Ok(()) };
+        let none = || {
+            format!(
+                "no event begins at the start {offset}, or it is damaged: start at the end of a transaction; `binarrow inspect` \
+                 lists the offsets of events"
+            )
+        };
+        match self.peek(true) {
+            Ok(NextEvent::Event(event)) if verify_checksum => {
+                self.check_crc(&event).map_err(|error| error.context(none()))
+            }
+            Ok(NextEvent::Cut) if !self.context.format.in_use => {
+                Err(Error::config(format!("{} (the file has {size} bytes)", none())))
+            }
+            Err(error) if error.kind() != ErrorKind::Io => Err(error.context(none())),
+            other => other.map(|_| ()),
         }
     }
 

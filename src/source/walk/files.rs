@@ -159,6 +159,7 @@ impl Walk {
             // The format description is before the start, as it is for every resumed read.
             if offset > events.offset() {
                 events.jump(offset);
+                events.check_start(size, self.options.verify_checksum)?;
                 (from, is_resumed) = (offset, true);
                 self.complete_from = offset;
             }
