@@ -14,6 +14,7 @@
 mod bind;
 mod cells;
 mod class;
+mod condition;
 mod evaluate;
 mod expression;
 mod like;

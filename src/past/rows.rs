@@ -22,6 +22,7 @@ pub struct PastRows {
     table: Table,
     schema: SchemaRef,
     filter: Option<BoundFilter>,
+    condition: Option<String>,
     known: Known,
     /// The rows before changes.
     kept: Vec<RecordBatch>,
@@ -51,6 +52,7 @@ impl PastRows {
         Ok(Self {
             schema: table.output_schema()?,
             filter: filter.map(|filter| filter.bind_rows(plan)).transpose()?,
+            condition: filter.and_then(|filter| filter.condition(plan)),
             known,
             kept: Vec::new(),
             table,
@@ -60,6 +62,11 @@ impl PastRows {
     /// The schema of the rows that are returned.
     pub fn schema(&self) -> &SchemaRef {
         &self.schema
+    }
+
+    /// A condition in SQL of the rows that the table has now and that are needed; `None` for all.
+    pub fn condition(&self) -> Option<&str> {
+        self.condition.as_deref()
     }
 
     /// True if rows are identified by a key.

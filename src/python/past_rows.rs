@@ -34,6 +34,12 @@ impl PyPastRows {
         self.past()?.schema().to_pyarrow(py)
     }
 
+    /// A condition in SQL of the rows that the table has now and that are needed; None for all.
+    #[getter]
+    fn condition(&self) -> PyResult<Option<String>> {
+        Ok(self.past()?.condition().map(str::to_owned))
+    }
+
     /// True if rows are identified by a key.
     #[getter]
     fn has_key(&self) -> PyResult<bool> {

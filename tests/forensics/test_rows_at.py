@@ -15,6 +15,7 @@ import pyarrow as pa
 import pytest
 
 import binarrow
+from binarrow._native import PastRows, read_table
 from support import live
 from support.oracles import oracle
 from support.oracles.cells import column_cells
@@ -227,6 +228,24 @@ class TestOneTable:
             assert ids(source, place, where=where) == wanted, where
         with binarrow.rows_at(source, "live.t", place, columns=["s"], where="n = 2") as rows:
             assert pa.table(rows).to_pydict() == {"s": ["b"]}
+
+    @pytest.mark.usefixtures("place")
+    def test_conditions_that_the_server_evaluates(self, source: binarrow.Server) -> None:
+        source_of_rows = source.__binarrow_connection__()
+        for where, wanted in (
+            ("id = 7", "`id` = 7"),
+            ("s = 'a-1' AND n IS NULL", "(`s` = 'a-1')"),
+            ("s = 'ä' AND id <> -5", "(`id` <> -5)"),
+            ("id IN (1, 2) OR n >= 3", "(`id` IN (1, 2) OR `n` >= 3)"),
+            ("id = 1 OR s LIKE 'a%'", None),
+            ("s <> 'a'", None),
+            ("s IN ('a', 'b')", "`s` IN ('a', 'b')"),
+            ("id < 1.5", None),
+            ("NOT id = 1", None),
+            ("s = 'a''b'", None),
+        ):
+            with read_table(source_of_rows, "live.t", where="FALSE", envelope=[]) as rows:
+                assert PastRows(rows, where=where, columns=None).condition == wanted, where
 
     def test_places(
         self, server: Server, source: binarrow.Server, place: binarrow.Position

@@ -282,7 +282,9 @@ class _Read:
             The rows, and True if they contain the changes before their position and no others.
         """
         for left in reversed(range(SNAPSHOTS)):
-            rows = self._rows_now(envelope=["commit_version"], locks=locks)
+            rows = self._rows_now(
+                envelope=["commit_version"], locks=locks, where=self.past.condition
+            )
             position = rows.position
             if rows.is_exact and position is not None and after.base <= position:
                 return rows, True
