@@ -207,6 +207,12 @@ impl PyEvent {
         &self.0.info
     }
 
+    /// The connection that executed a Query event or, in MariaDB 11.5 and later, the transaction of a Gtid event.
+    #[getter]
+    fn thread_id(&self) -> Option<u32> {
+        self.0.thread_id
+    }
+
     /// True if the event is inside a Transaction_payload event.
     #[getter]
     fn compressed(&self) -> bool {

@@ -28,6 +28,8 @@ pub struct EventInfo {
     pub info: String,
     /// `database.table` of a Table_map or rows event.
     pub table: Option<Arc<str>>,
+    /// The connection that wrote it, if the event contains it.
+    pub thread_id: Option<u32>,
     /// True if it is in a Transaction_payload event.
     pub compressed: bool,
     /// The columns and the key of a Table_map event, if requested.
@@ -119,12 +121,25 @@ impl SeenEvent<'_> {
                 .describe(options.queries)
                 .unwrap_or_else(|error| format!("cannot be read: {error}")),
             table: self.table().map(|name| Arc::clone(&name.full)),
+            thread_id: self.thread_id(),
             compressed: self.compressed,
             table_metadata: (options.table_metadata && is_map).then(|| {
                 table_metadata(self.body, self.format)
                     .unwrap_or_else(|error| format!("# Columns cannot be read: {error}\n"))
             }),
             data: options.data.then(|| self.bytes.to_vec()),
+        }
+    }
+
+    /// The connection that wrote a statement or a transaction.
+    fn thread_id(&self) -> Option<u32> {
+        use EventType as E;
+        match self.header.event_type {
+            E::QUERY | E::MARIADB_QUERY_COMPRESSED => {
+                Some(Query::decode(self.body).ok()?.thread_id)
+            }
+            E::MARIADB_GTID => MariadbGtidEvent::decode(self.body).ok()?.thread_id,
+            _ => None,
         }
     }
 

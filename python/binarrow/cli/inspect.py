@@ -4,17 +4,25 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 from functools import lru_cache
 from typing import Annotated
 
 import typer
 
 import binarrow
-from binarrow.cli.arguments import Files, Format, FormatOption, sources, where_or_offset
+from binarrow.cli.arguments import (
+    Files,
+    Format,
+    FormatOption,
+    TimeZone,
+    sources,
+    where_or_offset,
+    zone_of,
+)
 from binarrow.cli.failure import reports_failure, unmatched_patterns_are_errors
 from binarrow.cli.flags import flag
-from binarrow.cli.output import Screen, on_one_line, print_json, printable
+from binarrow.cli.output import Screen, byte_count, on_one_line, print_json, printable
 
 EXAMPLES = """\
 Examples:
@@ -74,6 +82,7 @@ def command(
             " values of rows.",
         ),
     ] = False,
+    tz: TimeZone = "UTC",
     format: FormatOption = Format.table,  # noqa: A002 - the option's name
 ) -> None:
     """Print the events of binlog files, one per line. FILE may be - for standard input.
@@ -82,8 +91,10 @@ def command(
 
     By default values of rows are not shown, and statements are cut before their first value.
 
-    Times are shown in UTC; times of options without a zone are local.
+    Times are shown in the zone of --tz; times of options without a zone are local. Statements are
+    shown with their connection, and the end of a transaction with its size and its duration.
     """
+    zone = zone_of(tz)
     events = binarrow.inspect(
         sources(files),
         tables=tables,
@@ -99,16 +110,19 @@ def command(
             for event in events:
                 print_json(_record(event))
         else:
-            _print_lines(events, hexdump=hexdump)
+            _print_lines(events, zone, hexdump=hexdump)
 
 
-def _print_lines(events: Iterable[binarrow.Event], *, hexdump: bool) -> None:
+def _print_lines(events: Iterable[binarrow.Event], zone: tzinfo | None, *, hexdump: bool) -> None:
     screen = Screen.of_stdout()
     write = sys.stdout.write
-    head = f"{'time (UTC)':19}  {'file':16} {'offset':>12} {'size':>10}  {'type':24} info"
+    time = f"time ({zone or 'local'})"
+    head = f"{time:{TIME_WIDTH}}  {'file':16} {'offset':>12} {'size':>10}"
+    head += f"  {'type':24} info"
     write(screen.styled(screen.fitted(head), "bold") + "\n")
+    transaction = _Transaction()
     for event in events:
-        line = screen.fitted(_line(event))
+        line = screen.fitted(f"{_line(event, zone)}{transaction.note(event)}")
         if screen.colour:
             line = screen.styled(line[:TIME_WIDTH], "dim") + line[TIME_WIDTH:]
         write(f"{line}\n")
@@ -122,20 +136,48 @@ def _print_lines(events: Iterable[binarrow.Event], *, hexdump: bool) -> None:
 TIME_WIDTH = 19
 
 
-def _line(event: binarrow.Event) -> str:
+def _line(event: binarrow.Event, zone: tzinfo | None) -> str:
     name = f"  {event.type_name}" if event.compressed else event.type_name
+    thread = "" if event.thread_id is None else f" (thread {event.thread_id})"
     return (
-        f"{_time(event.timestamp):19}  {on_one_line(event.file):16} {event.offset:12}"
+        f"{_time(event.timestamp, zone):19}  {on_one_line(event.file):16} {event.offset:12}"
         f" {event.size:10}  {name:24}"
-        f" {on_one_line(event.info)}"
+        f" {on_one_line(event.info)}{thread}"
     ).rstrip()
 
 
 @lru_cache(maxsize=16)  # neighbours have the same time
-def _time(timestamp: int) -> str:
+def _time(timestamp: int, zone: tzinfo | None) -> str:
     if timestamp == 0:
         return "-"
-    return datetime.fromtimestamp(timestamp, UTC).strftime("%Y-%m-%dT%H:%M:%S")
+    time = datetime.fromtimestamp(timestamp, UTC).astimezone(zone)
+    return time.strftime("%Y-%m-%dT%H:%M:%S")
+
+
+class _Transaction:
+    """The size and the duration of the transaction that an event ends."""
+
+    def __init__(self) -> None:
+        self._begin: tuple[str, int] | None = None
+        self._time = self._payload_end = 0
+
+    def note(self, event: binarrow.Event) -> str:
+        """Adds an event. Returns the size and the duration if it ends a transaction."""
+        if "gtid" in event.type_name.lower() and event.type_name not in GTID_LISTS:
+            self._begin, self._time = (event.file, event.offset), 0
+        elif event.timestamp:
+            self._time = min(self._time or event.timestamp, event.timestamp)
+        if event.type_name == "Transaction_payload":
+            self._payload_end = event.offset + event.size
+        if event.type_name != "Xid" or self._begin is None or self._begin[0] != event.file:
+            return ""
+        end = self._payload_end if event.compressed else event.offset + event.size
+        size, seconds = end - self._begin[1], event.timestamp - self._time
+        self._begin = None
+        return f" (transaction of {byte_count(size)}, {seconds} s)"
+
+
+GTID_LISTS = ("Previous_gtids", "Gtid_list")
 
 
 def _record(event: binarrow.Event) -> dict[str, object]:
@@ -150,6 +192,7 @@ def _record(event: binarrow.Event) -> dict[str, object]:
         "log_pos": event.log_pos,
         "flags": event.flags,
         "compressed": event.compressed,
+        "thread_id": event.thread_id,
         "table": event.table,
         "info": event.info,
     }
