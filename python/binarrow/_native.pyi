@@ -1009,6 +1009,9 @@ class PastRows:
     def schema(self) -> pa.Schema:
         """The schema of the rows that are returned."""
     @property
+    def condition(self) -> str | None:
+        """A condition in SQL of the rows that the table has now and that are needed; None for all."""
+    @property
     def has_key(self) -> bool:
         """True if rows are identified by a key."""
     @property
@@ -1163,6 +1166,9 @@ class Event:
             # 00000017 04 00 39 2e 37 2e 34 2d  32 00 00 00 00 00 00 00 |..9.7.4-2.......|
             <BLANKLINE>
         """
+    @property
+    def thread_id(self) -> int | None:
+        """The connection that executed a Query event or, in MariaDB 11.5 and later, the transaction of a Gtid event."""
     @property
     def compressed(self) -> bool:
         """True if the event is inside a Transaction_payload event."""

@@ -175,12 +175,12 @@ def test_each_function_takes_a_name_once():
 
 OWN_FLAGS = {
     "inspect": {"--type", "--start", "--stop", "--queries", "--table-metadata", "--hexdump"}
-    | {"--tables", "--format"},
+    | {"--tables", "--tz", "--format"},
     "find": {"--between", "--gtid", "--thread", "--tz", "--password", "--format"},
     "undo": {"--between", "--gtid", "--thread", "--password", "--redo", "--dry-run", "--to"}
     | {"--ignore-schema-changes", "--foreign-key-checks"},
     "at": {"--table", "--columns", "--before", "--to", "--locks", "--password", "--format"},
-    "stats": {"--largest", "--format"},
+    "stats": {"--largest", "--by", "--plot", "--tz", "--format"},
     "export": {"--to", "--file-format", "--source-name", "--query", "--overwrite"},
     "schema": {"--table", "--format"},
     "splits": {"--target-bytes", "--format"},

@@ -1,15 +1,17 @@
 """`binarrow stats`: counts the changes in files."""
 
-from datetime import datetime
+from datetime import datetime, tzinfo
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 import binarrow
-from binarrow.cli.arguments import Files, Format, FormatOption, named
+from binarrow.cli.arguments import Files, Format, FormatOption, TimeZone, named, zone_of
 from binarrow.cli.failure import reports_failure, unmatched_patterns_are_errors
 from binarrow.cli.flags import Reading, reads
+from binarrow.cli.groups import ENVELOPE, By, Groups, bar
+from binarrow.cli.large_transactions import KEPT, described, largest_of
 from binarrow.cli.output import byte_count, grouped, print_json, print_table
 from binarrow.cli.progress import progress_of
 
@@ -17,6 +19,8 @@ EXAMPLES = """\
 Examples:
   binarrow stats binlog.000001
   binarrow stats '/archive/binlog.*' --tables 'shop.*' --largest 10
+  binarrow stats 'binlog.*' --by minute --plot --tz Europe/Berlin
+  binarrow stats 'binlog.*' --by thread --start 2026-11-21T10:00
   binarrow stats 'binlog.*' --format json | jq .rows"""
 
 
@@ -26,10 +30,20 @@ def command(
     files: Files,
     largest: Annotated[
         int,
-        typer.Option(
-            metavar="COUNT", min=0, max=10, help="How many of the largest transactions to show."
-        ),
+        typer.Option(metavar="COUNT", min=0, help="How many of the largest transactions to show."),
     ] = 5,
+    by: Annotated[
+        By | None,
+        typer.Option(
+            help="Count the changes of each table by minute or hour of the commit, by connection,"
+            " or by operation.",
+            show_default=False,
+        ),
+    ] = None,
+    plot: Annotated[
+        bool, typer.Option("--plot", help="With --by: draw the numbers of changes as bars.")
+    ] = False,
+    tz: TimeZone = "UTC",
     format: FormatOption = Format.table,  # noqa: A002 - the option's name
     *,
     reading: Reading,
@@ -37,32 +51,52 @@ def command(
     """Count changes by table, and show the largest transactions and the time span.
 
     An update is one change and two rows. Logs without column names work: no value is decoded.
-    --tables limits all counts, and the list of the largest transactions.
+    --tables limits all counts, and the list of the largest transactions. More than 10 of these
+    take longer to find.
 
     --schemas and --history are only needed for tables with times in the old form of MariaDB 5.3,
     because the log does not contain the length of such values.
     """
+    if plot and by is None:
+        raise binarrow.ConfigError("--plot draws the groups of --by: add --by minute")
+    zone = zone_of(tz)
+    groups = None if by is None else Groups(by)
+    marks: list[binarrow.Transaction] = []
     with reading.keywords() as keywords:
-        reader = binarrow.read_binlog(
-            named(files), column_names="none", envelope="change_type", **keywords
+        source = named(files)
+        reader: Any = binarrow.read_binlog(
+            source,
+            column_names="none",
+            split_key_updates=False,
+            envelope=["change_type"] if by is None else list(ENVELOPE),
+            include="transaction" if largest > KEPT else None,
+            **keywords,
         )
         with (
             reader,
             progress_of(reader),
             unmatched_patterns_are_errors(in_part=reading.is_part),
         ):
-            for _ in reader:
-                pass
+            for item in reader:
+                if isinstance(item, binarrow.Transaction):
+                    marks.append(item)
+                elif groups is not None:
+                    groups.add(item)
         stats = reader.stats()
+        found = stats["largest_transactions"][:largest]
+        if largest > KEPT:
+            found = largest_of(marks, largest)
+        stats["largest_transactions"] = [described(source, one, **keywords) for one in found]
     del stats["zero_dates"]  # no date is decoded
-    stats["largest_transactions"] = stats["largest_transactions"][:largest]
+    if groups is not None:
+        stats["groups"] = groups.records(zone)
     if format is Format.json:
-        print_json(_plain(stats))
+        print_json(_plain(stats, zone))
     else:
-        _print(stats)
+        _print(_plain(stats, zone), by, is_plotted=plot)
 
 
-def _print(stats: dict[str, Any]) -> None:
+def _print(stats: dict[str, Any], by: By | None, *, is_plotted: bool) -> None:
     by_table = sorted(stats["tables"].items(), key=lambda item: -item[1]["bytes"])
     print_table(
         ["table", "inserts", "updates", "deletes", "changes", "bytes"],
@@ -72,16 +106,26 @@ def _print(stats: dict[str, Any]) -> None:
             for changes in [[counts[kind] for kind in ("inserts", "updates", "deletes")]]
         ],
     )
+    if by is not None:
+        _print_groups(stats["groups"], by, is_plotted=is_plotted)
     if stats["largest_transactions"]:
         print_table(
-            ["largest transactions", "committed", "bytes"],
             [
-                [f"{Path(each['file']).name}:{each['offset']}", each["committed"], each["bytes"]]
-                for each in _plain(stats["largest_transactions"])
+                "largest transactions",
+                "committed",
+                "bytes",
+                "changes",
+                "seconds",
+                "thread",
+                "tables",
             ],
+            [_large(each) for each in stats["largest_transactions"]],
         )
+        for each in stats["largest_transactions"]:
+            if each["gtid"] is not None:
+                print(f"GTID       {_place(each)} is {each['gtid']}")
     if stats["first_commit"] is not None:
-        print(f"committed  {_plain(stats['first_commit'])} to {_plain(stats['last_commit'])}")
+        print(f"committed  {stats['first_commit']} to {stats['last_commit']}")
     print(
         f"read       {byte_count(stats['bytes_read'])} in {stats['seconds']:.2f} s:"
         f" {grouped(stats['transactions'])} transactions, {grouped(stats['changes'])} changes"
@@ -99,14 +143,57 @@ def _print(stats: dict[str, Any]) -> None:
         )
 
 
-def _plain(value: Any) -> Any:
+def _print_groups(groups: list[dict[str, Any]], by: By, *, is_plotted: bool) -> None:
+    columns = ["table", "inserts", "updates", "deletes", "changes"]
+    largest = max((each["changes"] for each in groups), default=0)
+    print_table(
+        [by.value, *columns, *([""] if is_plotted else [])],
+        [
+            [
+                str(_or_none(each[by.value])),
+                *(each[name] for name in columns),
+                *([bar(each["changes"], largest)] if is_plotted else []),
+            ]
+            for each in groups
+        ],
+    )
+
+
+def _large(each: dict[str, Any]) -> list[object]:
+    names = list(each["tables"])
+    shown = ", ".join(names[:SHOWN_TABLES])
+    more = f" and {len(names) - SHOWN_TABLES} more" if len(names) > SHOWN_TABLES else ""
+    return [
+        _place(each),
+        each["committed"],
+        each["bytes"],
+        each["changes"],
+        each["duration_s"] or 0,
+        str(_or_none(each["thread_id"])),
+        f"{shown}{more}",
+    ]
+
+
+SHOWN_TABLES = 3
+"""The maximum number of tables of a transaction that are named."""
+
+
+def _place(each: dict[str, Any]) -> str:
+    return f"{Path(each['file']).name}:{each['offset']}"
+
+
+def _or_none(value: object) -> object:
+    return "-" if value is None else value
+
+
+def _plain(value: Any, zone: tzinfo | None) -> Any:
     """Returns the value with all times in it as ISO 8601."""
     match value:
         case datetime():
-            return value.isoformat()
+            return value.astimezone(zone).isoformat()
         case dict():
-            return {name: _plain(each) for name, each in value.items()}
+            return {name: _plain(each, zone) for name, each in value.items()}
         case list():
-            return [_plain(each) for each in value]
+            return [_plain(each, zone) for each in value]
         case _:
             return value
