@@ -296,6 +296,27 @@ class TestOneTable:
         with pytest.raises(binarrow.UnsupportedEventError, match="sql_log_bin"):
             ids(source, place)
 
+    @pytest.mark.parametrize(
+        ("method", "value", "message"),
+        [
+            ("database_filters", ["other"], "binlog_ignore_db: other"),
+            ("logs_all_changes", False, "log_replica_updates=OFF"),
+        ],
+    )
+    def test_servers_that_do_not_log_all_changes(
+        self,
+        source: binarrow.Server,
+        place: binarrow.Position,
+        monkeypatch: pytest.MonkeyPatch,
+        method: str,
+        value: object,
+        message: str,
+    ) -> None:
+        assert source.logs_all_changes()
+        monkeypatch.setattr(binarrow.Server, method, lambda _: value)
+        with pytest.warns(binarrow.BinarrowWarning, match=message):
+            assert ids(source, place) == [1, 2, 3, 4]
+
     @pytest.mark.parametrize("image", ["MINIMAL", "NOBLOB"])
     def test_images_without_all_columns(
         self, server: Server, source: binarrow.Server, place: binarrow.Position, image: str

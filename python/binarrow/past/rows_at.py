@@ -170,6 +170,7 @@ def rows_at(
     read = _Read(server, table, columns, where, types, unlogged_changes)
     position = read.changes(start, None)
     read.check_engine()
+    _warn_of_filters(server, table)
     rows, is_exact = read.snapshot(position, locks)
     try:
         end = rows.position if is_exact else read.end(position)
@@ -305,6 +306,26 @@ class _Read:
         """Returns the current end of the log."""
         last = self.server.binlogs()[-1]
         return near.replace(file=last.name, offset=last.size, gtid_set=None, file_created=None)
+
+
+def _warn_of_filters(server: Server, table: str) -> None:
+    """Warns if the log may not contain all changes of the table."""
+    filters = server.database_filters()
+    if filters:
+        warnings.warn(
+            f"{table}: the server does not log changes of some databases (binlog_do_db or"
+            f" binlog_ignore_db: {', '.join(filters)}): if that of the table is one of them, its"
+            " earlier rows are not known",
+            BinarrowWarning,
+            stacklevel=3,
+        )
+    if not server.logs_all_changes():
+        warnings.warn(
+            f"{table}: the server is a replica with log_replica_updates=OFF: its log does not"
+            " contain the changes from its source. Read from the source",
+            BinarrowWarning,
+            stacklevel=3,
+        )
 
 
 def _check(item: object) -> None:

@@ -124,6 +124,22 @@ class Session:
         """Returns ``binlog_do_db`` and ``binlog_ignore_db``: filters of the server's log."""
         return self._native.database_filters()
 
+    def logs_all_changes(self) -> bool:
+        """True if the log contains the changes that the server receives as a replica.
+
+        False if it is a replica with ``log_replica_updates=OFF``. Servers on which the user may not
+        query this count as no replicas.
+        """
+        names = ("log_replica_updates", "log_slave_updates")
+        if "ON" in self.variables(*names).values():
+            return True
+        for statement in ("SHOW REPLICA STATUS", "SHOW SLAVE STATUS"):
+            try:
+                return not self._native.query(statement)
+            except ServerError:
+                continue
+        return True
+
     def variables(self, *names: str) -> dict[str, str]:
         """Returns global variables of the server, except those that it does not have."""
         if not names:
