@@ -19,10 +19,59 @@ pub(crate) fn quote(text: &[u8], out: &mut Vec<u8>) {
 /// Appends `text` with its escapes.
 #[inline]
 pub(super) fn write(text: &[u8], out: &mut Vec<u8>) {
-    match first_special(text) {
-        None => out.extend_from_slice(text),
-        Some(place) => write_escaped(text, place, out),
+    if !write_short(text, out) {
+        match first_special(text) {
+            None => out.extend_from_slice(text),
+            Some(place) => write_escaped(text, place, out),
+        }
     }
+}
+
+/// Appends a text of at most 16 bytes, if no byte needs an escape: most keys are such texts.
+///
+/// Its first and last bytes, which may overlap, are checked and copied as numbers, and what is too much is removed again: a
+/// copy of any other number of bytes is a call.
+#[inline]
+fn write_short(text: &[u8], out: &mut Vec<u8>) -> bool {
+    let end = out.len() + text.len();
+    match text.len() {
+        8..=16 => {
+            let Some((first, last)) = text.first_chunk::<8>().zip(text.last_chunk::<8>()) else {
+                return false;
+            };
+            if first_in(*first, 0).or_else(|| first_in(*last, 0)).is_some() {
+                return false;
+            }
+            let last = u128::from(u64::from_le_bytes(*last)) << (8 * (text.len() - 8));
+            let both = u128::from(u64::from_le_bytes(*first)) | last;
+            out.extend_from_slice(&both.to_le_bytes());
+        }
+        4..8 => {
+            let Some((first, last)) = text.first_chunk::<4>().zip(text.last_chunk::<4>()) else {
+                return false;
+            };
+            let (first, last) =
+                (u64::from(u32::from_le_bytes(*first)), u64::from(u32::from_le_bytes(*last)));
+            if first_in((first | last << 32).to_le_bytes(), 0).is_some() {
+                return false;
+            }
+            out.extend_from_slice(&(first | last << (8 * (text.len() - 4))).to_le_bytes());
+        }
+        len @ 1..4 => {
+            let [Some(first), Some(middle), Some(last)] =
+                [text.first(), text.get(len / 2), text.last()]
+            else {
+                return false;
+            };
+            if is_special(*first) || is_special(*middle) || is_special(*last) {
+                return false;
+            }
+            out.extend_from_slice(&[*first, *middle, *last]);
+        }
+        _ => return false,
+    }
+    out.truncate(end);
+    true
 }
 
 /// Appends `text`, whose first byte that needs an escape is at `place`.
@@ -131,6 +180,19 @@ mod tests {
             b"\"\\u0000\\b\\t\\n\\u000b\\f\\r\\u001f\x7f\""
         );
         assert_eq!(quoted("ключ€😀".as_bytes()), "\"ключ€😀\"".as_bytes());
+    }
+
+    #[test]
+    fn of_every_length() {
+        for len in 0..70 {
+            let text: Vec<u8> = (0..len).map(|place| b'A' + (place % 26)).collect();
+            let expected = format!("\"{}\"", str::from_utf8(&text).unwrap());
+            assert_eq!(quoted(&text), expected.as_bytes());
+            let (mut in_front, mut out) = (b"x".to_vec(), b"x".to_vec());
+            write(&text, &mut out);
+            in_front.extend_from_slice(&text);
+            assert_eq!(out, in_front);
+        }
     }
 
     #[test]

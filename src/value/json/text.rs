@@ -42,13 +42,16 @@ impl<'o> Text<'o> {
     fn object(&mut self, bytes: &[u8], width: Width, depth: usize) -> Result<()> {
         let mut object = Container::object(bytes, width, &mut self.budget, depth)?;
         self.out.push(b'{');
-        let mut before_key: &[u8] = b"\"";
+        let mut is_first = true;
         while let Some(value) = object.next_value()? {
             if let Some(key) = object.next_key(&mut self.budget)? {
-                self.out.extend_from_slice(before_key);
+                // The lengths are constants: a copy of a slice is a call.
+                match std::mem::take(&mut is_first) {
+                    true => self.out.push(b'"'),
+                    false => self.out.extend_from_slice(b", \""),
+                }
                 escape::write(key, self.out);
                 self.out.extend_from_slice(b"\": ");
-                before_key = b", \"";
             }
             self.value(value, depth + 1)?;
         }
