@@ -19,7 +19,7 @@ class Tested:
 
     def __str__(self) -> str:
         """Returns all versions on one line."""
-        return ", ".join([*self.versions, *(f"{one} (only files)" for one in self.files)])
+        return ", ".join([*self.versions, *(f"{one} (log files only)" for one in self.files)])
 
 
 TESTED = (

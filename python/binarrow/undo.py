@@ -51,8 +51,8 @@ class UndoCounts:
 class UndoScript:
     """A script of SQL, returned by :func:`undo`: an iterator over bytes, and a context manager.
 
-    The script is in a temporary file until it is closed or deleted. It is empty if no change was
-    found.
+    The SQL is in a temporary file until the object is closed or deleted. The script is empty if no
+    change was found.
 
     Examples:
         >>> with binarrow.undo("binlog.000001", tables="shop.products") as script:
@@ -157,7 +157,7 @@ def undo(
     Raises:
         SchemaError: An image lacks columns (``binlog_row_image`` must be FULL), names of columns
             are not known, or a statement changes or empties a table.
-        UnsupportedEventError: No literal has a value of a row.
+        UnsupportedEventError: A value cannot be written as an SQL literal.
         ConfigError: A keyword is not valid.
 
     Examples:

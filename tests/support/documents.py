@@ -40,6 +40,7 @@ TESTED = {
     ("sql", "grant"): ("spark_live/test_newcomer.py",),
     ("sql", "mariadb"): ("live/test_live_documents.py",),
     ("sql", "mysql"): ("live/test_live_documents.py", "spark_live/test_newcomer.py"),
+    ("sql", "sync"): ("sync/test_sync_documents.py",),
     ("sql", "shop"): ("live/test_live_documents.py", "spark_live/test_newcomer.py"),
 }
 """The tests that run the blocks of each language and marker. A block of another kind is an error."""

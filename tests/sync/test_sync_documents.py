@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from support.documents import environment, examples
+from support.documents import environment, examples, statements
 from support.oracles.delta_tables import read_delta
 from support.oracles.duckdb_tables import read_source, read_target
 from support.oracles.iceberg_tables import read_iceberg
@@ -28,8 +28,7 @@ def started(request: pytest.FixtureRequest, started: Any) -> Any:
 def test_examples(source: Source, language: str) -> None:
     source.execute(
         "DROP USER IF EXISTS repl@'%'",
-        f"CREATE USER repl@'%' IDENTIFIED BY '{SECRET}'",
-        "GRANT REPLICATION SLAVE, REPLICATION CLIENT, SELECT ON *.* TO repl@'%'",
+        *(one.replace("a long password", SECRET) for one in statements("sync")),
         "CREATE TABLE orders (id INT PRIMARY KEY)",
         "INSERT INTO orders VALUES (1), (2)",
     )

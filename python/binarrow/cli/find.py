@@ -88,6 +88,13 @@ def command(
                     text = change.json() if format is Format.json else change.text(width)
                     sys.stdout.write(f"{text}\n")
                     found += 1
+            skipped = changes.stats()["statements_skipped"]
+    if skipped:
+        print(
+            f"binarrow: {skipped} statements that may change rows were logged as text: their"
+            " changes are not searched; --statements error shows the first of them",
+            file=sys.stderr,
+        )
     if not found:
         print("binarrow: no change was found", file=sys.stderr)
         raise typer.Exit(NOTHING_FOUND)

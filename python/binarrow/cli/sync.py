@@ -22,7 +22,7 @@ from binarrow.cli.server_options import Login, logs_in
 
 EXAMPLES = """\
 Examples:
-  binarrow sync mysql://repl@db/ duckdb:///shop.duckdb --password --tables 'shop.*'
+  binarrow sync mysql://repl@db/ duckdb:///mirror.duckdb --password --tables 'shop.*'
   binarrow sync mysql://repl@db/ delta+file:///lake --password-file secret --once
   binarrow sync mysql://repl@db/ duckdb:///log.duckdb --password --mode history"""
 
@@ -115,12 +115,15 @@ def command(
         typer.Option("--exclude-tables", metavar="DB.TABLE", help="Tables to leave out."),
     ] = None,
     once: Annotated[
-        bool, typer.Option("--once", help="End at the present end of the log.")
+        bool, typer.Option("--once", help="End at the current end of the log.")
     ] = False,
     every: Annotated[
         float,
         typer.Option(
-            "--every", metavar="SECONDS", parser=_seconds, help="The time between two commits."
+            "--every",
+            metavar="SECONDS",
+            parser=_seconds,
+            help="The maximum time between two commits.",
         ),
     ] = 10.0,
     mode: Annotated[
@@ -133,11 +136,15 @@ def command(
     ] = SchemaChanges.follow,
     on_truncate: Annotated[
         OnTruncate,
-        typer.Option("--on-truncate", help="apply: empty the table. keep: keep its rows."),
+        typer.Option(
+            "--on-truncate", help="apply: empty the table. keep: keep its rows. fail: end."
+        ),
     ] = OnTruncate.apply,
     on_drop: Annotated[
         OnDrop,
-        typer.Option("--on-drop", help="keep: keep the table in the target. drop: drop it."),
+        typer.Option(
+            "--on-drop", help="keep: keep the table in the target. drop: drop it. fail: end."
+        ),
     ] = OnDrop.keep,
     locks: Annotated[
         Locks | None,
@@ -167,7 +174,7 @@ def command(
     """Copy tables of a server into a target, and keep them up to date with its log.
 
     The existing rows are loaded first. Then changes are applied until Ctrl-C,
-    or, with --once, up to the present end of the log. The target contains the
+    or, with --once, up to the current end of the log. The target contains the
     position: the same command continues there, also after a crash, and applies
     each change once.
 

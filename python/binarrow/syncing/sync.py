@@ -45,7 +45,7 @@ def sync(
 ) -> SyncSummary:
     """Copies tables of a server into a target, and keeps them up to date with its log.
 
-        binarrow.sync("mysql://repl@db.example/", "duckdb:///shop.duckdb", tables="shop.*",
+        binarrow.sync("mysql://repl@db.example/", "duckdb:///mirror.duckdb", tables="shop.*",
                       once=True, password_file="secret")
 
     The target contains its position in the log: a sync that starts again, after its end or a crash,
@@ -53,18 +53,20 @@ def sync(
     time are loaded.
 
     Args:
-        source: The URL of a server, as for :func:`binarrow.connect`, or a connection.
-        target: ``"duckdb:///shop.duckdb"``, a DuckDB file. Each database is a schema of it. The
+        source: The URL of a server, as for :func:`binarrow.connect`, or a :class:`Server`.
+        target: ``"duckdb:///mirror.duckdb"``, a DuckDB file. Each database is a schema of it. The
             file is open only during a commit. ``"delta+file:///lake"``, a folder with a folder of
             Delta tables for each database. ``"iceberg+file:///lake"``, a folder with a catalog of
             Iceberg tables. ``"parquet+file:///changes"``, a folder of Parquet files, for the mode
             ``"history"``.
-        tables: The tables, as globs of ``database.table``. None selects all tables.
+        tables: The tables, as globs of ``database.table``. None selects all tables except those of
+            the system databases.
         exclude_tables: Tables to leave out, as globs.
         mode: ``"mirror"``: the target has the current rows. ``"history"``: it has all changes, with
             ``_change_type``, ``_commit_version``, ``_commit_timestamp`` and ``_change_ordinal``.
-        once: If true, the sync ends at the present end of the log.
-        every: Seconds between two commits.
+        once: If true, the sync ends at the current end of the log.
+        every: The maximum number of seconds between two commits; a commit is earlier if many rows
+            have arrived.
         schema_changes: ``"follow"`` applies ALTER TABLE to the target; ``"fail"`` raises an error.
         on_truncate: The reaction to TRUNCATE: ``"apply"``, ``"keep"`` (the target keeps its rows)
             or ``"fail"``.
@@ -75,15 +77,15 @@ def sync(
         max_rows_per_second: The maximum number of existing rows that are read per second.
         busy_timeout: Seconds for which a commit waits while another process uses the target.
         on_commit: A function that is called after each commit, with the result so far.
-        is_stopped: A function that returns true if the sync is to end. It is called four times per
-            second.
+        is_stopped: A function that returns true if the sync is to end. It is called at least
+            four times per second while changes are read.
         password_file: As for :func:`binarrow.connect`.
 
     Returns:
         The tables, the number of changes, and the position.
 
     Raises:
-        SyncError: The source and the target do not fit together. The message says what to do.
+        SyncError: The sync cannot begin or continue. The message says what to do.
         TargetBusyError: Another process uses the target.
         ConfigError: A keyword is not valid, or the package for the target is missing.
         BinarrowError: The server or its log cannot be read.

@@ -65,8 +65,8 @@ def _duckdb(rest: str, settings: Settings) -> Target:
 
     if not rest.startswith("/") or rest.endswith("/"):
         raise ConfigError(
-            f"the target 'duckdb://{rest}' has no file: write duckdb:///shop.duckdb, or"
-            " duckdb:////var/lib/shop.duckdb for an absolute path"
+            f"the target 'duckdb://{rest}' has no file: write duckdb:///mirror.duckdb, or"
+            " duckdb:////var/lib/mirror.duckdb for an absolute path"
         )
     return DuckdbFile(rest[1:], settings)
 
