@@ -32,6 +32,13 @@ class DuckdbSnapshot:
             TargetDiffersError: The table or a column does not exist.
             SyncError: A column has another type than sync has given to it.
         """
+        try:
+            yield from self._read(record)
+        except _errors() as error:
+            kind = type(error).__name__
+            raise SyncError(f"{shown(record.name)} cannot be read in the target: {kind}") from None
+
+    def _read(self, record: Record) -> Iterator[pa.RecordBatch]:
         self._check_columns(record)
         columns = ", ".join(quoted([name]) for name in record.schema.names)
         relation = self.file.sql(f"SELECT {columns} FROM {quoted(record.name)}")
@@ -58,6 +65,12 @@ class DuckdbSnapshot:
         for name in record.schema.names:
             if name.lower() not in existing:
                 raise TargetDiffersError(f"the target's table does not have the column {name}")
+
+
+def _errors() -> type[Exception]:
+    import duckdb
+
+    return duckdb.Error
 
 
 def holds(found: pa.DataType, wanted: pa.DataType) -> bool:
