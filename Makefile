@@ -68,7 +68,6 @@ check: need-cargo .venv/.develop .venv/.test .venv/.spark ## Run the checks that
 .PHONY: lint
 lint: need-cargo .venv/.test .venv/.spark ## Check format and style of Rust and Python
 	cargo fmt --check
-	cargo clippy --quiet --all-targets -- -D warnings
 	cargo clippy --quiet --all-targets --features python -- -D warnings
 	cargo fmt --check --manifest-path fuzz/Cargo.toml
 	cargo clippy --quiet --manifest-path fuzz/Cargo.toml --no-default-features --all-targets -- -D warnings
