@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -11,6 +12,9 @@ from binarrow._native import ConfigError
 from binarrow.syncing.names import Name
 from binarrow.syncing.operations import Operation, State
 from binarrow.syncing.settings import Settings
+
+ALLOCATOR = "_RJEM_MALLOC_CONF"
+"""The variable of the environment with the settings of the allocator of deltalake."""
 
 SUPPORTED = (
     "duckdb:///FILE.duckdb, delta+file:///FOLDER, iceberg+file:///FOLDER or parquet+file:///FOLDER"
@@ -71,14 +75,28 @@ def _duckdb(rest: str, settings: Settings) -> Target:
     return DuckdbFile(rest[1:], settings)
 
 
-def _delta(rest: str, settings: Settings) -> Target:
+def _import_deltalake() -> None:
+    """Imports the library, and sets its allocator to return memory after each commit.
+
+    By default it keeps free memory: the peak of 1 million updates was 964 MiB, not 720 MiB.
+    """
+    before = os.environ.get(ALLOCATOR)
+    os.environ.setdefault(ALLOCATOR, "narenas:2,dirty_decay_ms:0,muzzy_decay_ms:0")
     try:
         import deltalake
+    finally:
+        if before is None:
+            del os.environ[ALLOCATOR]
+    del deltalake
+
+
+def _delta(rest: str, settings: Settings) -> Target:
+    try:
+        _import_deltalake()
     except ImportError:
         raise ConfigError(
             "a target delta+file:// needs the package deltalake: pip install 'binarrow[delta]'"
         ) from None
-    del deltalake
     from binarrow.syncing.delta_store import DeltaStore
     from binarrow.syncing.lake import Lake
 
