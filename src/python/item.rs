@@ -1,6 +1,7 @@
 //! The Python classes of items, which are not rows: `SchemaChange`, `Truncate`, `SkippedStatement`, `Transaction`, `Heartbeat`.
 
 use super::change_batch::PyChangeBatch;
+use super::item_place::At;
 use super::position::PyPosition;
 use super::summary::datetime;
 use super::unlogged_change::PyUnloggedChange;
@@ -9,7 +10,6 @@ use crate::change::{
 };
 use crate::ddl::TableName;
 use crate::reader::Poll;
-use crate::source::LogItem;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
@@ -38,32 +38,6 @@ pub(super) fn change(py: Python<'_>, polled: Poll) -> PyResult<Option<Py<PyAny>>
         }
         Poll::Pending | Poll::End => return Ok(None),
     }))
-}
-
-/// The place of an item.
-#[derive(PartialEq, Eq)]
-pub(super) struct At {
-    pub(super) position: PyPosition,
-    pub(super) commit_version: Option<i64>,
-    commit_timestamp: Option<i64>,
-}
-
-impl At {
-    fn of(item: &LogItem) -> Self {
-        Self {
-            position: PyPosition((*item.position).clone()),
-            commit_version: item.commit_version,
-            commit_timestamp: item.commit_timestamp,
-        }
-    }
-
-    pub(super) fn time<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        self.commit_timestamp.map(|micros| datetime(py, micros)).transpose()
-    }
-
-    pub(super) fn hash(&self) -> i64 {
-        self.commit_version.unwrap_or_default() ^ self.position.0.offset.cast_signed()
-    }
 }
 
 #[doc = include_str!("docs/SchemaChange.txt")]

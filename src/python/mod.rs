@@ -23,6 +23,7 @@ mod hooks;
 mod input;
 mod interrupts;
 mod item;
+mod item_place;
 mod keywords;
 mod live_log;
 mod logging;

@@ -1,6 +1,6 @@
 //! The Python classes `UnloggedChange`, an item, and `ForeignKey`, which is the cause of most of them.
 
-use super::item::At;
+use super::item_place::At;
 use super::position::PyPosition;
 use crate::binlog::RowsKind;
 use crate::change::UnloggedChange;
