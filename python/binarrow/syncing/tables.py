@@ -185,13 +185,20 @@ class Tables:
         """Checks that the rows of a table can be identified.
 
         Raises:
-            SyncError: It is to be mirrored, and has no key.
+            SyncError: It is to be mirrored, and has no key that the log contains.
         """
         if self.settings.mode == "mirror" and not table.row_key:
             raise SyncError(
                 f"{table.database}.{table.table} has no primary key and no unique key of columns"
                 " that are NOT NULL, so its rows cannot be identified: add a key, leave the table"
                 " out (exclude_tables), or use mode='history'"
+            )
+        computed = sorted({*table.row_key} & {*self.structures.left_out(table)})
+        if self.settings.mode == "mirror" and computed:
+            raise SyncError(
+                f"{table.database}.{table.table}: MariaDB computes the column {computed[0]} of the"
+                " key, and its log does not always contain the values: leave the table out"
+                " (exclude_tables), or use mode='history'"
             )
 
     def _stored(self, schema: pa.Schema) -> pa.Schema:
