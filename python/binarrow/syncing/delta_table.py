@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import pyarrow as pa
+    from pyarrow.dataset import Dataset
 
 LOG = "_delta_log"
 
@@ -143,7 +144,7 @@ class Table:
             table.alter.add_columns(fields, commit_properties=committed)
             return
         schema = pa.schema([column.field for column in change.columns])
-        batches = table.to_pyarrow_dataset().to_batches(batch_readahead=2, fragment_readahead=1)
+        batches = self._dataset(table).to_batches(batch_readahead=2, fragment_readahead=1)
         rows = pa.RecordBatchReader.from_batches(
             schema, (_altered(batch, change.columns, schema) for batch in batches)
         )
@@ -180,6 +181,17 @@ class Table:
         wanted = _statistics(schema)
         if wanted.items() - table.metadata().configuration.items():
             table.alter.set_table_properties(wanted)
+
+    def _dataset(self, table: DeltaTable) -> Dataset:
+        """Returns the rows as a dataset that opens its files without Python code.
+
+        By default the files are opened by a class of Python, which threads of Arrow may still
+        release while the interpreter ends: it then aborts.
+        """
+        from pyarrow.fs import LocalFileSystem, SubTreeFileSystem
+
+        files = SubTreeFileSystem(str(self._folder), LocalFileSystem())
+        return table.to_pyarrow_dataset(filesystem=files)
 
     def _opened(self) -> DeltaTable:
         if self._table is None:
