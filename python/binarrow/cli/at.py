@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterable
 from enum import StrEnum
@@ -16,6 +15,7 @@ from binarrow.cli.arguments import Format, FormatOption, where
 from binarrow.cli.change_lines import row_cells, shown_cells
 from binarrow.cli.failure import reports_failure
 from binarrow.cli.flags import flag
+from binarrow.cli.new_file import STANDARD_OUTPUT, new_file
 from binarrow.cli.output import json_text
 from binarrow.cli.server_options import Login, Url, logs_in
 from binarrow.cli.writer import FileFormat, cell_as_json, open_writer, types_for
@@ -78,13 +78,13 @@ def command(
         bool, typer.Option("--before", help="With a GTID: the rows before the transaction.")
     ] = False,
     to: Annotated[
-        Path | None,
+        Path,
         typer.Option(
             metavar="FILE",
-            help="A new file: NAME.parquet, NAME.arrow, NAME.csv or NAME.jsonl; without it,"
-            " standard output.",
+            help="A new file: NAME.parquet, NAME.arrow, NAME.csv or NAME.jsonl; - is standard"
+            " output, in --format.",
         ),
-    ] = None,
+    ] = STANDARD_OUTPUT,
     locks: Annotated[
         Locks | None,
         typer.Option(
@@ -109,7 +109,7 @@ def command(
     """
     if not table:
         raise binarrow.ConfigError("--table is missing: name a table, such as shop.orders")
-    file_format = None if to is None else _file_format(to)
+    file_format = None if to == STANDARD_OUTPUT else _file_format(to)
     types = (
         binarrow.TypeOptions(enum="text", time="text", zero_dates="text")
         if file_format is None
@@ -129,7 +129,7 @@ def command(
             unlogged_changes=unlogged_changes.value,
         ) as rows,
     ):
-        count = _print(rows, format) if to is None else _write(rows, to, file_format)
+        count = _print(rows, format) if file_format is None else _write(rows, to, file_format)
     if not count:
         print("binarrow: the table had no such row", file=sys.stderr)
         raise typer.Exit(NOTHING_FOUND)
@@ -158,23 +158,14 @@ def _file_format(path: Path) -> FileFormat:
     return FileFormat(suffix)
 
 
-def _write(rows: binarrow.RowsAt, path: Path, file_format: FileFormat | None) -> int:
-    """Writes a file that only the owner can read; after an error there is none."""
+def _write(rows: binarrow.RowsAt, path: Path, file_format: FileFormat) -> int:
     import pyarrow as pa
 
-    assert file_format is not None  # noqa: S101 - it is that of the path
-    try:
-        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
-    except FileExistsError:
-        raise binarrow.ConfigError(f"--to {path}: the file exists; choose another name") from None
     count = 0
-    try:
-        writer = open_writer(file_format, path, rows.schema)
+    with new_file(path) as file:
+        writer = open_writer(file_format, file, rows.schema)
         for batch in rows:
             writer.write_table(pa.Table.from_batches([batch]))
             count += batch.num_rows
         writer.close()
-    except BaseException:
-        path.unlink(missing_ok=True)
-        raise
     return count

@@ -12,8 +12,12 @@ from binarrow.cli.failure import reports_failure, unmatched_patterns_are_errors
 from binarrow.cli.flags import Reading, reads
 from binarrow.cli.groups import ENVELOPE, By, Groups, bar
 from binarrow.cli.large_transactions import KEPT, described, largest_of
+from binarrow.cli.new_file import new_file
 from binarrow.cli.output import byte_count, grouped, print_json, print_table
 from binarrow.cli.progress import progress_of
+from binarrow.cli.report import counts as report
+from binarrow.cli.report.counts import Counts
+from binarrow.cli.report.page import Report
 
 EXAMPLES = """\
 Examples:
@@ -21,6 +25,7 @@ Examples:
   binarrow stats '/archive/binlog.*' --tables 'shop.*' --largest 10
   binarrow stats 'binlog.*' --by minute --plot --tz Europe/Berlin
   binarrow stats 'binlog.*' --by thread --start 2026-11-21T10:00
+  binarrow stats 'binlog.*' --html changes.html --tz Europe/Berlin
   binarrow stats 'binlog.*' --format json | jq .rows"""
 
 
@@ -43,6 +48,15 @@ def command(
     plot: Annotated[
         bool, typer.Option("--plot", help="With --by: draw the numbers of changes as bars.")
     ] = False,
+    html: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Instead of printing, write a new file with charts, which needs no network; - is"
+            " standard output.",
+            show_default=False,
+        ),
+    ] = None,
     tz: TimeZone = "UTC",
     format: FormatOption = Format.table,  # noqa: A002 - the option's name
     *,
@@ -59,7 +73,14 @@ def command(
     """
     if plot and by is None:
         raise binarrow.ConfigError("--plot draws the groups of --by: add --by minute")
+    if html is not None and (by is not None or format is Format.json):
+        raise binarrow.ConfigError("--html has its own charts: leave out --by, --plot and --format")
     zone = zone_of(tz)
+    if html is not None:
+        with reading.keywords() as keywords, new_file(html, "--html") as file:
+            page = _page(files, largest, zone, keywords, in_part=reading.is_part)
+            file.write(page.encode())
+        return
     groups = None if by is None else Groups(by)
     marks: list[binarrow.Transaction] = []
     with reading.keywords() as keywords:
@@ -94,6 +115,31 @@ def command(
         print_json(_plain(stats, zone))
     else:
         _print(_plain(stats, zone), by, is_plotted=plot)
+
+
+def _page(
+    files: list[str],
+    largest: int,
+    zone: tzinfo | None,
+    keywords: dict[str, Any],
+    *,
+    in_part: bool,
+) -> str:
+    source, counts = named(files), Counts()
+    shape: dict[str, Any] = {
+        "column_names": "none",
+        "split_key_updates": False,
+        "envelope": report.ENVELOPE,
+        "include": report.INCLUDE,
+    }
+    reader: Any = binarrow.read_binlog(source, **keywords, **shape)
+    with reader, progress_of(reader), unmatched_patterns_are_errors(in_part=in_part):
+        for item in reader:
+            counts.add(item)
+    stats = reader.stats()
+    found = largest_of(counts.marks, largest)
+    stats["largest_transactions"] = [described(source, one, **keywords) for one in found]
+    return Report(files, counts, stats, zone).html()
 
 
 def _print(stats: dict[str, Any], by: By | None, *, is_plotted: bool) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -21,6 +20,7 @@ from binarrow.cli.arguments import (
 )
 from binarrow.cli.failure import reports_failure, unmatched_patterns_are_errors
 from binarrow.cli.flags import Reading, reads
+from binarrow.cli.new_file import STANDARD_OUTPUT, new_file
 from binarrow.cli.output import print_table
 from binarrow.cli.server_options import Login, logs_in
 
@@ -52,9 +52,9 @@ def command(
         bool, typer.Option("--dry-run", help="Only print the number of changes by table.")
     ] = False,
     to: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="The file to write; without it, standard output."),
-    ] = None,
+        Path,
+        typer.Option(metavar="FILE", help="The new file to write; - is standard output."),
+    ] = STANDARD_OUTPUT,
     ignore_schema_changes: Annotated[
         bool,
         typer.Option(
@@ -106,12 +106,10 @@ def command(
                     [each.table, each.inserts, each.updates, each.deletes] for each in script.counts
                 ]
                 print_table(heads, rows)
-            elif to is None:
+                return
+            with new_file(to) as file:
                 for piece in script:
-                    sys.stdout.buffer.write(piece)
-                sys.stdout.buffer.flush()
-            else:
-                _write(script, to)
+                    file.write(piece)
 
 
 def _script(sources: list[str], login: Login, keywords: dict[str, Any]) -> binarrow.UndoScript:
@@ -123,16 +121,3 @@ def _script(sources: list[str], login: Login, keywords: dict[str, Any]) -> binar
         raise binarrow.ConfigError("--allow-gaps is for files: the log of a server has no gaps")
     with login.connect(sources[0]) as server:
         return binarrow.undo(server, **keywords)
-
-
-def _write(script: binarrow.UndoScript, path: Path) -> None:
-    """Writes a file that only the owner can read; after an error there is none."""
-    try:
-        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-            for piece in script:
-                file.write(piece)
-    except FileExistsError:
-        raise binarrow.ConfigError(f"--to {path}: the file exists; choose another name") from None
-    except BaseException:
-        path.unlink(missing_ok=True)
-        raise

@@ -6,7 +6,7 @@ import base64
 import json
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal, Protocol
 
 from binarrow import TypeOptions
 
@@ -58,8 +58,8 @@ def types_for(file_format: FileFormat, profile: Literal["native", "spark"]) -> T
     return TypeOptions(profile=profile)
 
 
-def open_writer(file_format: FileFormat, path: Path, schema: pa.Schema) -> Writer:
-    """Opens a new file for rows of one schema."""
+def open_writer(file_format: FileFormat, path: Path | BinaryIO, schema: pa.Schema) -> Writer:
+    """Opens a new file, or uses an open one, for rows of one schema."""
     match file_format:
         case FileFormat.parquet:
             import pyarrow.parquet as pq
@@ -81,7 +81,7 @@ def open_writer(file_format: FileFormat, path: Path, schema: pa.Schema) -> Write
 class _CsvWriter:
     """Comma-separated; NULL is empty, text is quoted; bytes in base64, lists as JSON."""
 
-    def __init__(self, path: Path, schema: pa.Schema) -> None:
+    def __init__(self, path: Path | BinaryIO, schema: pa.Schema) -> None:
         from pyarrow import csv
 
         self._writer = csv.CSVWriter(path, _as_text(schema.empty_table()).schema)
@@ -96,8 +96,8 @@ class _CsvWriter:
 class _JsonLinesWriter:
     """One object per line; decimals as text, to keep their digits; times in ISO 8601."""
 
-    def __init__(self, path: Path) -> None:
-        self._file = path.open("w", encoding="utf-8")
+    def __init__(self, path: Path | BinaryIO) -> None:
+        self._file = path.open("wb") if isinstance(path, Path) else path
 
     def write_table(self, table: pa.Table) -> None:
         for batch in table.to_batches(max_chunksize=10_000):
@@ -105,7 +105,7 @@ class _JsonLinesWriter:
                 json.dumps(row, ensure_ascii=False, default=cell_as_json)
                 for row in batch.to_pylist()
             )
-            self._file.writelines(f"{line}\n" for line in lines)
+            self._file.writelines(f"{line}\n".encode() for line in lines)
 
     def close(self) -> None:
         self._file.close()
