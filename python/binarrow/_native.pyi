@@ -1806,6 +1806,26 @@ def expand_source(source: Source, *, storage_options: Mapping[str, Any] | None =
         ['binlog.000001', 'binlog.000002']
     """
 
+def find_logs(
+    source: Source, *, storage_options: Mapping[str, Any] | None = None
+) -> dict[str, list[str]]:
+    """Returns the files of each folder in which files match, in log order.
+
+    Functions that read a log refuse a glob whose matches are in several folders: they may be the
+    logs of several servers. Read each list alone.
+
+    Args:
+        source: As in :func:`expand_source`.
+        storage_options: As in :func:`read_binlog`.
+
+    Raises:
+        MissingInputError: There is no such file, or no file matches.
+
+    Examples:
+        >>> binarrow.find_logs("archive/*/binlog.*")
+        {'archive/db1': ['archive/db1/binlog.000001'], 'archive/db2': ['archive/db2/binlog.000001']}
+    """
+
 def parse_place(
     text: str, *, local_time: bool = False
 ) -> Literal["earliest", "latest"] | Position | datetime:

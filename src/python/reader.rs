@@ -3,7 +3,7 @@
 use super::connection_spec::PyConnectionSpec;
 use super::emptied_rows::Truncates;
 use super::hooks::html_of;
-use super::input::{inputs, paths, table_name};
+use super::input::{inputs, paths, paths_by_folder, table_name};
 use super::interrupts::interruptible;
 use super::item::change;
 use super::live_log::PyLiveLog;
@@ -26,6 +26,7 @@ use pyo3::exceptions::PyStopIteration;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::{PyDict, PyTuple, PyType};
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -100,6 +101,16 @@ pub(super) fn expand_source(
     storage_options: Option<Storage>,
 ) -> PyResult<Vec<String>> {
     paths(source, &storage_options.unwrap_or_default())
+}
+
+#[doc = include_str!("docs/find_logs.txt")]
+#[pyfunction]
+#[pyo3(signature = (source, *, storage_options=None))]
+pub(super) fn find_logs(
+    source: &Bound<'_, PyAny>,
+    storage_options: Option<Storage>,
+) -> PyResult<BTreeMap<String, Vec<String>>> {
+    paths_by_folder(source, &storage_options.unwrap_or_default())
 }
 
 /// The end of a wait of `timeout` seconds; `None` if it is too far away for the clock.

@@ -62,6 +62,7 @@ pub(crate) fn read_format(
 /// The program that compressed a file, by the file's first bytes.
 const fn packer(magic: [u8; 4]) -> Option<&'static str> {
     Some(match magic {
+        // The log in a compressed file that is compressed again.
         [0x1f, 0x8b, ..] => "gzip",
         [0x28, 0xb5, 0x2f, 0xfd] => "zstd",
         [0xfd, b'7', b'z', b'X'] => "xz",

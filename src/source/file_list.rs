@@ -2,6 +2,7 @@
 
 use super::event_source::{EventSource, LiveEvents};
 use super::input::{BytesInput, FileInput, Input};
+use super::packed_input::{packer_of, unpacked, unpacked_name};
 use crate::error::{Error, ErrorKind, Result};
 use crate::position::file_number;
 use crate::url::{base_name, shown};
@@ -13,7 +14,8 @@ use std::sync::Arc;
 
 /// An input: its name, its number, and the source of its bytes.
 pub struct InputFile {
-    /// The name in positions and batches: the one in the server's log if it is known, otherwise the path's last part.
+    /// The name in positions and batches: the one in the server's log if it is known, otherwise the path's last part, without the
+    /// suffix of a compressed file.
     pub name: Arc<str>,
     /// The path's last part.
     pub given: Arc<str>,
@@ -66,11 +68,12 @@ impl InputFile {
     /// Creates an input at `place` (from 1) of the list. `name` is a path, a URI, a name, or empty.
     pub fn new(name: &str, place: u64, source: InputSource) -> Self {
         let base = base_name(name);
-        let number = file_number(base);
+        let log_name = unpacked_name(base);
+        let number = file_number(log_name);
         let unnamed = format!("<input {place}>");
         let or_unnamed = |name: &str| if name.is_empty() { (*unnamed).into() } else { name.into() };
         Self {
-            name: or_unnamed(base),
+            name: or_unnamed(log_name),
             given: or_unnamed(base),
             is_named: false,
             label: or_unnamed(&shown(name)),
@@ -117,8 +120,30 @@ impl InputFile {
         Self::new("", place, InputSource::Bytes(bytes))
     }
 
-    /// Opens the input.
+    /// Opens the input: the log that it contains, if it is compressed.
     pub fn open(&mut self) -> Result<EventSource> {
+        match self.open_stored()? {
+            EventSource::Bytes(input) => {
+                let log = unpacked(input).map_err(|error| error.in_file(&self.label))?;
+                Ok(EventSource::Bytes(log))
+            }
+            live @ EventSource::Live(_) => Ok(live),
+        }
+    }
+
+    /// True if the input is compressed. An input that can be opened once only is not read.
+    pub(super) fn is_packed(&mut self) -> Result<bool> {
+        if matches!(self.source, InputSource::Open(_) | InputSource::Live(_)) {
+            return Ok(false);
+        }
+        let EventSource::Bytes(mut input) = self.open_stored()? else { return Ok(false) };
+        let packer = packer_of(&mut *input)
+            .map_err(|error| Error::of_read(0, error).in_file(&self.label))?;
+        Ok(packer.is_some())
+    }
+
+    /// Opens the input as it is stored.
+    fn open_stored(&mut self) -> Result<EventSource> {
         let in_use = || {
             let message = "an input that is in use cannot be opened a second time";
             Error::new(ErrorKind::Internal, message)
@@ -150,8 +175,11 @@ impl InputFile {
         Ok(EventSource::Bytes(input))
     }
 
-    /// The size, if it is known without opening the input.
+    /// The size, if it is known without opening the input; that of a log in a compressed file is not.
     pub fn known_len(&self) -> Option<u64> {
+        if unpacked_name(&self.given) != &*self.given {
+            return None;
+        }
         match &self.source {
             InputSource::Path(path) => std::fs::metadata(path).ok().map(|metadata| metadata.len()),
             InputSource::Stored(file) => file.known_len(),

@@ -64,6 +64,12 @@ impl<R: Read + Send> SpooledInput<R> {
         Ok(Self { stream, spool: tempfile::tempfile()?, spooled: 0, ended: false })
     }
 
+    /// Reads the stream to its end, and returns its size.
+    pub(super) fn read_to_end(&mut self) -> io::Result<u64> {
+        self.fill(u64::MAX)?;
+        Ok(self.spooled)
+    }
+
     fn fill(&mut self, until: u64) -> io::Result<()> {
         let mut chunk = vec![0; SPOOL_CHUNK];
         while self.spooled < until && !self.ended {
@@ -95,22 +101,31 @@ impl<R: Read + Send> Input for SpooledInput<R> {
 }
 
 /// A stream that cannot seek, for a reader that never goes back: skipped bytes are read and
-/// dropped.
+/// dropped. Only its first bytes can be read again: they show whether it is compressed.
 #[derive(Debug)]
 pub struct ForwardInput<R> {
     stream: R,
     at: u64,
+    head: Vec<u8>,
 }
 
 impl<R: Read> ForwardInput<R> {
     /// Reads `stream` from its beginning.
     pub const fn new(stream: R) -> Self {
-        Self { stream, at: 0 }
+        Self { stream, at: 0, head: Vec::new() }
     }
 }
 
 impl<R: Read + Send> Input for ForwardInput<R> {
     fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        let first = usize::try_from(offset).ok().and_then(|offset| self.head.get(offset..));
+        if let Some(first) = first.filter(|first| !first.is_empty()) {
+            let len = first.len().min(buffer.len());
+            if let (Some(to), Some(from)) = (buffer.get_mut(..len), first.get(..len)) {
+                to.copy_from_slice(from);
+            }
+            return Ok(len);
+        }
         let Some(skip) = offset.checked_sub(self.at) else {
             return Err(io::Error::other("a stream cannot be read again"));
         };
@@ -120,6 +135,10 @@ impl<R: Read + Send> Input for ForwardInput<R> {
             return Ok(0);
         }
         let count = self.stream.read(buffer)?;
+        if self.at == self.head.len() as u64 {
+            let missing = HEAD.saturating_sub(self.head.len());
+            self.head.extend(buffer.iter().take(count.min(missing)));
+        }
         self.at += count as u64;
         Ok(count)
     }
@@ -131,6 +150,9 @@ impl<R: Read + Send> Input for ForwardInput<R> {
 
 const SPOOL_CHUNK: usize = 1 << 20;
 
+/// The first bytes of a stream that can be read again.
+const HEAD: usize = 4;
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -139,6 +161,8 @@ mod tests {
     fn a_stream_is_read_forward_only() {
         let mut input = ForwardInput::new(&b"0123456789"[..]);
         let mut buffer = [0; 3];
+        assert_eq!((input.read_at(0, &mut buffer[..1]).unwrap(), buffer[0]), (1, b'0'));
+        assert_eq!((input.read_at(0, &mut buffer[..1]).unwrap(), buffer[0]), (1, b'0'));
         assert_eq!((input.read_at(2, &mut buffer).unwrap(), &buffer), (3, b"234"));
         assert_eq!((input.read_at(7, &mut buffer).unwrap(), &buffer), (3, b"789"));
         assert!(input.read_at(4, &mut buffer).is_err());

@@ -1,12 +1,17 @@
 //! Finds the binary logs among the files in a folder or the matches of a glob, and their order.
 //!
-//! A log's name ends with its number. Servers write other files next to their logs (`binlog.index`; MariaDB's `binlog.state` and
-//! `binlog.000001.idx`). A file without a number is not read, and a warning names it unless it is one of those.
+//! A log's name ends with its number, which a suffix of a compressed file may follow. Servers write other files next to their logs
+//! (`binlog.index`; MariaDB's `binlog.state` and `binlog.000001.idx`). A file without a number is not read, and a warning names it
+//! unless it is one of those.
+//!
+//! The matches of a glob are one log. If they are in several folders, they may be the logs of several servers: this is an error.
 
+use super::packed_input::unpacked_name;
 use crate::error::{Error, ErrorKind, Result};
 use crate::position::{compare_files, file_number};
 use crate::url::{base_name, shown};
 use std::cmp::Ordering;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Files in log order.
@@ -87,6 +92,30 @@ pub fn keep_logs<F>(
     Ok(Listing { logs, warning })
 }
 
+/// Checks that the files found at `place` are in one folder.
+pub fn check_folders<'n>(place: &str, names: impl Iterator<Item = &'n str>) -> Result<()> {
+    let folders: BTreeSet<String> = names.map(folder).collect();
+    if folders.len() < 2 {
+        return Ok(());
+    }
+    let named: Vec<&str> = folders.iter().take(MOST_SHOWN).map(String::as_str).collect();
+    let more = if folders.len() > MOST_SHOWN { ", …" } else { "" };
+    Err(Error::config(format!(
+        "the logs that match {:?} are in {} folders ({}{more}), which may contain the logs of several servers: read one folder at a \
+         time (find_logs() returns the files of each folder); if they are one log, list its files one by one, in log order",
+        shown(place),
+        folders.len(),
+        named.join(", ")
+    )))
+}
+
+/// The folder of a file, from its path or URI.
+pub fn folder(name: &str) -> String {
+    let shown = shown(name);
+    let end = shown.rfind(base_name(name)).unwrap_or(shown.len());
+    shown.get(..end).unwrap_or_default().trim_end_matches('/').to_owned()
+}
+
 fn warning(place: &str, names: &[String]) -> String {
     let shown = names.get(..MOST_SHOWN).unwrap_or(names).join(", ");
     let more = match names.len().saturating_sub(MOST_SHOWN) {
@@ -99,7 +128,7 @@ fn warning(place: &str, names: &[String]) -> String {
     )
 }
 
-/// True if a file is read: one with a number, or such a file compressed, for which the reader returns an error with advice.
+/// True if a file is read: one with a number, or such a file compressed, which the reader decompresses or refuses.
 fn is_log(name: &str) -> bool {
     let unpacked = name.rsplit_once('.').filter(|(_, suffix)| PACKED.contains(suffix));
     file_number(unpacked.map_or(name, |(stem, _)| stem)).is_some() && !is_aria_log(name)
@@ -125,7 +154,8 @@ fn is_expected(name: &str, listed: Listed) -> bool {
 
 /// Log order: by the number at the end of the name if both have the same base, otherwise by name.
 fn in_log_order(a: &str, b: &str) -> Ordering {
-    let by_number = compare_files(base_name(a), base_name(b));
+    let log_name = |name| unpacked_name(base_name(name));
+    let by_number = compare_files(log_name(a), log_name(b));
     by_number.filter(|order| *order != Ordering::Equal).unwrap_or_else(|| a.cmp(b))
 }
 
@@ -194,9 +224,22 @@ mod tests {
     }
 
     #[test]
-    fn compressed_logs_are_left_to_the_reader_to_refuse() {
-        let found = listed(Listed::Folder, &["l.000002", "l.000001.gz", "notes.gz"]).unwrap();
-        assert_eq!(names(&found), ["l.000001.gz", "l.000002"]);
+    fn compressed_logs_have_their_places() {
+        let found =
+            ["l.1000000", "l.000002", "l.000001.gz", "notes.gz", "l.999999.zst", "l.000003.xz"];
+        let found = listed(Listed::Folder, &found).unwrap();
+        let expected = ["l.000001.gz", "l.000002", "l.000003.xz", "l.999999.zst", "l.1000000"];
+        assert_eq!(names(&found), expected);
+    }
+
+    #[test]
+    fn logs_of_several_folders_are_not_one_log() {
+        for (a, b) in [("a/l.000001", "b/l.000002"), ("s3://b/x/l.000001", "s3://b/y/m.000001.gz")]
+        {
+            let error = check_folders("l*", [a, b].into_iter()).unwrap_err().to_string();
+            assert!(error.contains("are in 2 folders"), "{error}");
+            assert!(error.contains(a.rsplit_once('/').unwrap().0), "{error}");
+        }
     }
 
     #[test]

@@ -13,8 +13,8 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import typer
 
-from binarrow import ConfigError
-from binarrow._native import parse_place
+from binarrow import ConfigError, find_logs
+from binarrow._native import is_uri, parse_place
 
 
 class Format(StrEnum):
@@ -114,16 +114,43 @@ def named(files: list[str]) -> list[str] | dict[str, str]:
     ``binlog.000004``.
 
     Raises:
-        ConfigError: Some files have such a name and others do not.
+        ConfigError: Some files have such a name and others do not; or the files are in several
+            folders, and have no such names.
     """
     found = [_NAMED.fullmatch(file) for file in files if not Path(file).exists()]
     names = {match[1]: match[2] for match in found if match is not None}
     if not names:
+        _check_folders(files)
         return files
     if len(names) < len(files):
         raise ConfigError(f"NAME=FILE is for all files or for none: {' '.join(files)}")
     return names
 
+
+def _check_folders(files: list[str]) -> None:
+    """Refuses files of several folders: a glob of the shell becomes such a list."""
+    paths = [Path(file) for file in files if not is_uri(file)]
+    folders = sorted({str(path if path.is_dir() else path.parent) for path in paths})
+    if len(folders) > 1:
+        shown = ", ".join(folders[:_MOST_SHOWN]) + (", …" if len(folders) > _MOST_SHOWN else "")
+        raise ConfigError(
+            f"the files are in {len(folders)} folders ({shown}), which may contain the logs of"
+            " several servers: read one folder at a time (binarrow find reads each in turn); if"
+            " they are one log, write NAME=FILE for each file"
+        )
+
+
+def logs(files: list[str]) -> list[tuple[str, list[str] | dict[str, str]]]:
+    """Returns the folder and the files of each log, as `binarrow.read_binlog` accepts them.
+
+    Files in the same folder are one log; so are files that have names: ``NAME=FILE``.
+    """
+    if any(_NAMED.fullmatch(file) and not Path(file).exists() for file in files):
+        return [("", named(files))]
+    return [*find_logs(files).items()]
+
+
+_MOST_SHOWN = 5
 
 PATIENCE = 0.05
 """Seconds between two checks for signals."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +19,7 @@ from binarrow.cli.arguments import (
     Threads,
     TimeZone,
     is_server,
-    named,
+    logs,
     range_of,
     zone_of,
 )
@@ -41,6 +40,7 @@ Examples:
   binarrow find 'binlog.*' --where "old.status <> new.status" --format json
   binarrow find 'binlog.*' --between 2026-11-21T10:00 2026-11-21T10:42
   binarrow find 'binlog.*' --thread 4711 --tz Europe/Berlin
+  binarrow find 'archive/*/binlog.*' --where 'id = 7'
   binarrow find mysql://repl@db.example/ --password --tables 'shop.*'"""
 
 NOTHING_FOUND = 3
@@ -73,22 +73,30 @@ def command(
     before and after the change.
 
     The output contains values of rows. Times of options without a zone are local. A server's log
-    is read from its first file to the current end.
+    is read from its first file to the current end. Files in several folders are several logs, which
+    are read one after the other; their output names the folder.
     """
     zone = zone_of(tz)
     picked = _Picked([each.lower() for each in gtid or ()], thread or [])
     with reading.keywords() as given:
         keywords = {**given, **range_of(between, is_part=reading.is_part)}
-        found = 0
+        found = skipped = 0
         width = Screen.of_stdout().width or WIDTH
-        with _opened(sources, login, keywords) as changes:
+        for folder, changes in _opened(sources, login, keywords):
+            is_named = False
             for batch in changes:
                 for each in changes_of(batch, picked.rows(batch)):
                     change = FoundChange(f"{batch.database}.{batch.table}", each, zone)
-                    text = change.json() if format is Format.json else change.text(width)
+                    if format is Format.json:
+                        text = change.json(folder)
+                    elif folder and not is_named:
+                        text = f"{folder}:\n{change.text(width)}"
+                    else:
+                        text = change.text(width)
+                    is_named = True
                     sys.stdout.write(f"{text}\n")
                     found += 1
-            skipped = changes.stats()["statements_skipped"]
+            skipped += changes.stats()["statements_skipped"]
     if skipped:
         print(
             f"binarrow: {skipped} statements that may change rows were logged as text: their"
@@ -100,11 +108,10 @@ def command(
         raise typer.Exit(NOTHING_FOUND)
 
 
-@contextmanager
 def _opened(
     sources: Sequence[str], login: Login, keywords: dict[str, Any]
-) -> Iterator[binarrow.BinlogReader | binarrow.Stream[Any]]:
-    """Opens the files or the server."""
+) -> Iterator[tuple[str | None, binarrow.BinlogReader | binarrow.Stream[Any]]]:
+    """Opens the server, or each log in files: with its folder if there are several logs."""
     shape: dict[str, Any] = {
         "envelope": [*ENVELOPE, *DETAILS],
         "envelope_prefix": PREFIX,
@@ -112,12 +119,14 @@ def _opened(
         "types": binarrow.TypeOptions(enum="text", time="text", zero_dates="text"),
     }
     if not is_server(sources):
-        is_part = bool(keywords.get("start") or keywords.get("stop"))
-        with (
-            binarrow.read_binlog(named([*sources]), **keywords, **shape) as reader,
-            unmatched_patterns_are_errors(in_part=is_part),
-        ):
-            yield reader
+        found = logs([*sources])
+        is_part = bool(keywords.get("start") or keywords.get("stop")) or len(found) > 1
+        for folder, files in found:
+            with (
+                binarrow.read_binlog(files, **keywords, **shape) as reader,
+                unmatched_patterns_are_errors(in_part=is_part),
+            ):
+                yield folder if len(found) > 1 else None, reader
         return
     start = keywords.pop("start", None) or "earliest"
     stop = keywords.pop("stop", None) or "end"
@@ -127,7 +136,7 @@ def _opened(
         login.connect(sources[0]) as server,
         server.stream(start, stop=stop, **keywords, **shape) as stream,
     ):
-        yield stream
+        yield None, stream
 
 
 @dataclass(frozen=True)

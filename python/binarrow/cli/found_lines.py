@@ -43,10 +43,11 @@ class FoundChange:
         details = self.change.details
         return f"{details['binlog_file']}:{details['binlog_position']}"
 
-    def json(self) -> str:
-        """Returns one JSON object."""
+    def json(self, folder: str | None) -> str:
+        """Returns one JSON object, with the folder of the log if there are several logs."""
         details = self.change.details
         record: dict[str, Any] = {
+            **({"log": folder} if folder else {}),
             "table": self.table,
             "change": self.change.kind,
             "committed": self.committed,

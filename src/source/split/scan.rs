@@ -8,14 +8,15 @@ use crate::source::file_list::InputFile;
 use crate::source::options::LogOptions;
 use crate::source::walk::{Step, Walk};
 
-/// Divides the file at `path` into ranges of about `target_bytes` at transaction ends. The ranges contain nothing about other files
-/// yet.
+/// Divides the file at `path` into ranges of about `target_bytes` at transaction ends; a compressed file is one range, because it
+/// can be decompressed only from its beginning. The ranges contain nothing about other files yet.
 pub fn scan_splits(
-    (file, path): (InputFile, &str),
+    (mut file, path): (InputFile, &str),
     place: u64,
     target_bytes: u64,
     cancel: &CancelToken,
 ) -> Result<Vec<Split>> {
+    let target_bytes = if file.is_packed()? { u64::MAX } else { target_bytes };
     // No row is returned here: readers of the ranges report statements that cannot be parsed.
     let options =
         LogOptions { verify_checksum: false, skip_statements: true, ..LogOptions::default() };

@@ -8,7 +8,7 @@ use crate::source::feed::{FileFeed, ResumePoint};
 use crate::source::file_list::InputFile;
 use crate::source::log_name::name_logs;
 use crate::source::segment::FILE_NUMBER_SHIFT;
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 /// The files of a log.
 pub(crate) struct LogFiles {
@@ -35,12 +35,15 @@ impl LogFiles {
     pub(super) fn of_list(mut list: Vec<InputFile>) -> Result<Self> {
         name_logs(&mut list);
         list.iter().try_for_each(check_number)?;
-        let mut names = HashSet::new();
-        if let Some(file) = list.iter().find(|file| !names.insert(&file.name)) {
-            return Err(Error::config(format!(
-                "two inputs have the name {}: their positions and versions could not be distinguished",
-                file.name
-            )));
+        let mut labels = HashMap::new();
+        for file in &list {
+            if let Some(other) = labels.insert(&file.name, &file.label) {
+                return Err(Error::config(format!(
+                    "two inputs have the name {} ({other}, {}): their positions and versions could not be distinguished; read one of \
+                     them, or each alone",
+                    file.name, file.label
+                )));
+            }
         }
         Ok(Self { list, current: 0, feed: None, successor: None, cancel: CancelToken::default() })
     }
