@@ -188,6 +188,8 @@ OWN_FLAGS = {
     "tail": {"--password", "--json", "--format"},
     "sync": {"--tables", "--exclude-tables", "--once", "--every", "--mode", "--schema-changes"}
     | {
+        "--on-table-error",
+        "--reload",
         "--on-truncate",
         "--on-drop",
         "--locks",

@@ -193,7 +193,8 @@ def test_a_full_disk(shop: Source) -> None:
         f"INSERT INTO big VALUES {values}",
         "UPDATE t SET v = 5",
     )
-    limited = ["bash", "-c", 'ulimit -f 900; exec "$@"', "bash", *arguments(shop, "--once")]
+    once = arguments(shop, "--once", "--on-table-error", "park")
+    limited = ["bash", "-c", 'ulimit -f 900; exec "$@"', "bash", *once]
     ran = subprocess.run(limited, capture_output=True, text=True, check=False, timeout=60)
     assert (ran.returncode, ran.stderr.count("\n")) == (1, 1), ran.stderr
     assert "cannot be" in ran.stderr
@@ -248,6 +249,31 @@ def test_a_later_table_without_key(shop: Source) -> None:
     assert "shop.n has no primary key" in ran.stderr
     shop.sync(exclude_tables="shop.n")
     shop.check("shop.t")
+
+
+def test_a_parked_table(shop: Source) -> None:
+    """Exit code 4, and a line on stderr in each run, until the table is loaded again."""
+    shop.execute("CREATE TABLE u LIKE t")
+    shop.sync()
+    shop.execute("TRUNCATE t", "INSERT INTO u VALUES (5, 5)")
+    once = ["--once", "--on-truncate", "fail"]
+    assert run(shop, *once).returncode == 1
+    ran = subprocess.run(
+        arguments(shop, *once, "--on-table-error", "park"),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert ran.returncode == 4
+    assert "shop.t is parked, other tables continue: shop.t was emptied" in ran.stderr
+    assert ran.stderr.count("\n") == 1
+    ran = run(shop, *once, "--json")
+    assert ran.returncode == 4
+    assert "shop.t was emptied" in json.loads(ran.stdout.splitlines()[0])["reason"]
+    assert run(shop, *once, "--reload", "shop.t", "--reload", "shop.u").returncode == 0
+    assert run(shop, *once).returncode == 0
+    shop.check("shop.t", "shop.u")
 
 
 def test_files_beside_the_target(shop: Source) -> None:

@@ -12,7 +12,9 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
+import pyarrow as pa
 import pytest
+from deltalake import write_deltalake
 from pyiceberg.catalog.sql import SqlCatalog
 
 from binarrow.syncing import (
@@ -23,6 +25,7 @@ from binarrow.syncing import (
     journal,
     lake,
 )
+from support.oracles.iceberg_tables import catalog_of
 from support.sync_source import Source
 
 STRIDE = int(os.environ.get("BINARROW_SYNC_CRASHES", "47"))
@@ -91,7 +94,11 @@ class Planted:
 
 
 def crashes(
-    source: Source, prepare: Callable[[int], None], check: Callable[[], None], **keywords: Any
+    source: Source,
+    prepare: Callable[[int], None],
+    check: Callable[[], None],
+    run: Callable[..., object] | None = None,
+    **keywords: Any,
 ) -> int:
     """Changes tables and crashes the sync at the next place, until it does not crash any more."""
     place = 1
@@ -100,8 +107,9 @@ def crashes(
         with pytest.MonkeyPatch.context() as patched:
             planted = Planted(patched, place)
             with contextlib.suppress(Crash):
-                source.sync(every=60, **keywords)
-        source.sync(**keywords)
+                (run or source.sync)(every=60, **keywords)
+        if run is None:
+            source.sync(**keywords)
         check()
         if planted.left > 0:
             return place
@@ -137,6 +145,59 @@ def test_crashes_of_a_mirror(source: Source) -> None:
     assert crashes(source, prepare, check, on_drop="drop") > 20
     left = {one.name.partition("-")[0] for one in (source.file / "_binarrow").iterdir()}
     assert left == {"lock", "position", "structures"}
+
+
+def test_crashes_while_a_table_is_parked(source: Source) -> None:
+    """Another program replaces a table before each commit, which also renames it and others."""
+    source.execute(
+        *(f"CREATE TABLE {one} (id INT PRIMARY KEY, v INT)" for one in TABLES),
+        *(f"INSERT INTO {one} VALUES (1, 1), (2, 2), (3, 3)" for one in TABLES),
+    )
+    source.sync()
+    replaced = list(TABLES)
+
+    def prepare(place: int) -> None:
+        replaced.append(replaced.pop(0))
+        source.execute(
+            *(f"UPDATE {one} SET v = v + 1" for one in TABLES),
+            "RENAME TABLE a TO x, d TO a, x TO d",
+            *(f"UPDATE {one} SET v = v + 1" for one in TABLES),
+            f"INSERT INTO {replaced[0]} (id) VALUES ({place + 10})",
+        )
+
+    def replace() -> None:
+        other = pa.table({"x": [1]})
+        if source.kind == "delta":
+            folder = source.file / "shop" / replaced[0]
+            shutil.rmtree(folder)
+            write_deltalake(str(folder), other)
+        else:
+            catalog = catalog_of(source.file)
+            catalog.drop_table(("shop", replaced[0]))
+            catalog.create_table(("shop", replaced[0]), other.schema).append(other)
+
+    def check() -> None:
+        summary = source.sync(on_table_error="park", on_drop="keep")
+        parked = {name for (_, name), one in summary.tables.items() if one.status == "parked"}
+        source.check(*(f"shop.{one}" for one in {*TABLES} - parked))
+        assert len(parked) <= 1
+        source.sync(reload="shop.*")
+        source.check(*(f"shop.{one}" for one in TABLES))
+
+    def run(**keywords: Any) -> None:
+        """Replaces the table after the state was read, so that the commit fails on it."""
+        with pytest.MonkeyPatch.context() as patched:
+            load = lake.Lake.load
+
+            def load_and_replace(self: lake.Lake) -> Any:
+                found = load(self)
+                replace()
+                return found
+
+            patched.setattr(lake.Lake, "load", load_and_replace)
+            source.sync(on_table_error="park", **keywords)
+
+    assert crashes(source, prepare, check, run) > 20
 
 
 def test_crashes_of_a_history(source: Source) -> None:

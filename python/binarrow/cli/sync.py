@@ -27,10 +27,12 @@ Examples:
   binarrow sync mysql://repl@db/ duckdb:///log.duckdb --password --mode history"""
 
 BUSY = 3
+PARKED = 4
 
 EXIT_CODES = {
     1: "the source or the target cannot be read or written, or the settings do not permit a change",
     BUSY: "another process uses the target",
+    PARKED: "a table is parked, and the others are synced",
     128 + signal.SIGTERM: "ended by SIGTERM, after a commit",
     128 + signal.SIGINT: "ended by Ctrl-C, after a commit",
 }
@@ -64,6 +66,13 @@ class OnDrop(StrEnum):
     keep = "keep"
     drop = "drop"
     fail = "fail"
+
+
+class OnTableError(StrEnum):
+    """Values of --on-table-error."""
+
+    stop = "stop"
+    park = "park"
 
 
 class Locks(StrEnum):
@@ -146,6 +155,19 @@ def command(
             "--on-drop", help="keep: keep the table in the target. drop: drop it. fail: end."
         ),
     ] = OnDrop.keep,
+    on_table_error: Annotated[
+        OnTableError,
+        typer.Option(
+            "--on-table-error",
+            help="An error of one table. stop: end. park: continue without the table.",
+        ),
+    ] = OnTableError.stop,
+    reload: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--reload", metavar="DB.TABLE", help="Load this table again. May be given again."
+        ),
+    ] = None,
     locks: Annotated[
         Locks | None,
         typer.Option(
@@ -195,6 +217,8 @@ def command(
                 schema_changes=schema_changes.value,
                 on_truncate=on_truncate.value,
                 on_drop=on_drop.value,
+                on_table_error=on_table_error.value,
+                reload=reload or None,
                 locks=None if locks is None else "brief",
                 max_rows_per_second=max_rows_per_second,
                 busy_timeout=busy_timeout,
@@ -206,13 +230,16 @@ def command(
     _print(summary, is_json=json or format is Format.json)
     if signals.received is not None:
         raise typer.Exit(128 + signals.received)
+    if any(one.status == "parked" for one in summary.tables.values()):
+        raise typer.Exit(PARKED)
 
 
 def _print(summary: SyncSummary, *, is_json: bool) -> None:
     if is_json:
         for (database, table), one in sorted(summary.tables.items()):
             counts = {"status": one.status, "changes": one.changes, "loads": one.loads}
-            print_json({"database": database, "table": table, **counts})
+            reason = {"reason": one.reason} if one.reason else {}
+            print_json({"database": database, "table": table, **counts, **reason})
         return
     rows = [
         [".".join(name), one.status, one.changes, one.loads]

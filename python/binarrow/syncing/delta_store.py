@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from deltalake.exceptions import CommitFailedError, DeltaError
+from deltalake.exceptions import (
+    CommitFailedError,
+    DeltaError,
+    DeltaProtocolError,
+    SchemaMismatchError,
+    TableNotFoundError,
+)
 
 from binarrow.atomic_file import sync
 from binarrow.syncing.delta_table import Table
@@ -33,6 +39,13 @@ class DeltaStore:
     mirror: Mapping[str, str] = MIRROR
     history: Mapping[str, str] = HISTORY
     errors: tuple[type[Exception], ...] = (DeltaError, OSError)
+    table_errors: tuple[type[Exception], ...] = (
+        SchemaMismatchError,
+        DeltaProtocolError,
+        TableNotFoundError,
+        ValueError,
+        NotImplementedError,
+    )
     conflicts: tuple[type[Exception], ...] = (CommitFailedError,)
 
     def __init__(self, path: Path) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ import duckdb
 
 from binarrow._native import Position
 from binarrow.syncing.duckdb_snapshot import DuckdbSnapshot, quoted
-from binarrow.syncing.errors import SyncError, TargetBusyError
+from binarrow.syncing.errors import SyncError, TableError, TargetBusyError
 from binarrow.syncing.lock import Lock
 from binarrow.syncing.names import Name, shown
 from binarrow.syncing.operations import (
@@ -30,6 +31,7 @@ from binarrow.syncing.operations import (
     Write,
 )
 from binarrow.syncing.schema_text import schema_of_text, text_of_schema
+from binarrow.syncing.stored_state import details_of_json, json_of_details
 
 if TYPE_CHECKING:
     from binarrow.syncing.settings import Settings
@@ -49,6 +51,15 @@ MEMORY = "256MB"
 BUSY = ("lock", "already attached")
 """Words of DuckDB's message if another process, or another thread, has the file open."""
 
+OF_A_TABLE = (
+    duckdb.DataError,
+    duckdb.IntegrityError,
+    duckdb.NotSupportedError,
+    duckdb.BinderException,
+    duckdb.CatalogException,
+)
+"""Errors of one table: a value, a type, or columns that another program has changed."""
+
 RETRY = 0.05
 """Seconds between two attempts to open the file."""
 
@@ -61,6 +72,7 @@ CREATE TABLE IF NOT EXISTS {OWN}.structures (file BLOB);
 CREATE TABLE IF NOT EXISTS {OWN}.tables (
     database_name VARCHAR, table_name VARCHAR, status VARCHAR, key_columns VARCHAR,
     columns VARCHAR, loaded_version BIGINT);
+ALTER TABLE {OWN}.tables ADD COLUMN IF NOT EXISTS details VARCHAR DEFAULT '{{}}';
 """
 
 
@@ -124,12 +136,14 @@ class DuckdbFile:
                 f" supports {VERSION}: use the binarrow that wrote it, or a later one"
             )
         records = {}
-        for database, table, status, key, columns, loaded in file.execute(
+        for database, table, status, key, columns, loaded, *details in file.execute(
             f"SELECT * FROM {OWN}.tables"
         ).fetchall():
             name = (database, table)
             schema = schema_of_text(columns)
             records[name] = Record(name, schema, tuple(json.loads(key)), status, loaded)
+            if details:
+                records[name] = replace(records[name], **details_of_json(json.loads(details[0])))
         state = State(mode, Position.from_json(position), (markers[0], markers[1]), records)
         return state, stored[0][0]
 
@@ -137,11 +151,11 @@ class DuckdbFile:
         """Checks that the file has no tables with these names, in any letter case.
 
         Raises:
-            SyncError: It has one.
+            TableError: It has one.
         """
         for name in names:
             if name[0].lower() == OWN:
-                raise SyncError(f"{shown(name)}: a database {OWN} cannot be in a target")
+                raise TableError(name, f"{shown(name)}: a database {OWN} cannot be in a target")
         if not self._path.exists():
             return
         with self._opened() as file:
@@ -152,26 +166,40 @@ class DuckdbFile:
         existing = {(schema.lower(), table.lower()) for schema, table in rows}
         for name in names:
             if (name[0].lower(), name[1].lower()) in existing:
-                raise SyncError(
+                raise TableError(
+                    name,
                     f"{self._path} has a table {shown(name)} that no sync created: choose another"
-                    " target, or drop it"
+                    " target, or drop it",
                 )
 
-    def commit(self, operations: Sequence[Operation], state: State, copy: bytes | None) -> None:
+    def commit(
+        self, operations: Sequence[Operation], state: State, copy: bytes | None
+    ) -> Mapping[Name, Record]:
         """Applies operations and stores the state in one transaction.
 
         Raises:
+            TableError: A table cannot be written. The file is unchanged.
             SyncError: The file cannot be written. It is unchanged.
         """
         with self._opened() as file:
             try:
                 file.execute("BEGIN")
                 for operation in operations:
-                    apply(file, operation)
+                    self._apply(file, operation)
                 self._store(file, state, copy)
                 file.execute("COMMIT")
             except duckdb.Error as error:
                 raise SyncError(f"{self._path} cannot be written: {_plain(error)}") from None
+        return {}
+
+    def _apply(self, file: duckdb.DuckDBPyConnection, operation: Operation) -> None:
+        try:
+            apply(file, operation)
+        except OF_A_TABLE as error:
+            raise TableError(
+                operation.name,
+                f"{shown(operation.name)} cannot be written in {self._path}: {_plain(error)}",
+            ) from None
 
     def _store(self, file: duckdb.DuckDBPyConnection, state: State, copy: bytes | None) -> None:
         file.execute(TABLES)
@@ -190,13 +218,14 @@ class DuckdbFile:
                 json.dumps(one.key),
                 text_of_schema(one.schema),
                 one.loaded_version,
+                json.dumps(json_of_details(one)),
             ]
             for one in state.records.values()
         ]
         stored = file.execute(f"SELECT * FROM {OWN}.tables").fetchall()
         if sorted(rows) != sorted(map(list, stored)):
             file.execute(f"DELETE FROM {OWN}.tables")
-            file.executemany(f"INSERT INTO {OWN}.tables VALUES (?, ?, ?, ?, ?, ?)", rows)
+            file.executemany(f"INSERT INTO {OWN}.tables VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
 
     @contextmanager
     def _opened(self, *, read_only: bool = False) -> Iterator[duckdb.DuckDBPyConnection]:

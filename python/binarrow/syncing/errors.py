@@ -3,10 +3,23 @@
 from __future__ import annotations
 
 from binarrow._native import BinarrowError
+from binarrow.syncing.names import Name
 
 
 class SyncError(BinarrowError):
     """A sync cannot start or continue. The target contains the rows up to its last commit."""
+
+
+class TableError(SyncError):
+    """A table cannot be synced; others can.
+
+    Attributes:
+        table: The database and the name of the table.
+    """
+
+    def __init__(self, table: Name, message: str) -> None:
+        super().__init__(message)
+        self.table = table
 
 
 class TargetBusyError(SyncError):
@@ -17,4 +30,4 @@ class TargetDiffersError(SyncError):
     """A table of the target, or a column of it, does not exist."""
 
 
-__all__ = ["SyncError", "TargetBusyError", "TargetDiffersError"]
+__all__ = ["SyncError", "TableError", "TargetBusyError", "TargetDiffersError"]

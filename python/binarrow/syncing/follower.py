@@ -18,17 +18,18 @@ from binarrow._native import (
     ServerIdentityError,
     Truncate,
     UnloggedChange,
+    UnmatchedPatternWarning,
 )
 from binarrow.syncing.cascades import Cascades
-from binarrow.syncing.errors import SyncError
+from binarrow.syncing.errors import SyncError, TableError
 from binarrow.syncing.keyless import load_keyless
-from binarrow.syncing.names import Name, check_letter_case, shown, split
+from binarrow.syncing.names import Name, Selection, check_letter_case, shown, split
 from binarrow.syncing.operations import Clear, State
 from binarrow.syncing.rows import ENVELOPE, PREFIX
 from binarrow.syncing.statements import Statements
 from binarrow.syncing.structures import TYPES, Structures, is_sequence
 from binarrow.syncing.summary import SyncSummary
-from binarrow.syncing.tables import Tables
+from binarrow.syncing.tables import Tables, parked
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     from binarrow._native import MarkerKind, TableSchema
     from binarrow.server import Server
     from binarrow.stream import Stream
-    from binarrow.syncing.names import Selection
     from binarrow.syncing.settings import Settings
     from binarrow.syncing.target import Target
 
@@ -76,6 +76,8 @@ class Follower:
         """The position after all changes of the next commit."""
         self._state: State | None = None
         """The last commit."""
+        self._wanted: set[Name] | None = None
+        """Tables that the next commit begins to load again; None before they are known."""
         self._markers = (-1, 0)
         self._repeated = 0
         self._committed = time.monotonic()
@@ -83,16 +85,55 @@ class Follower:
     def run(self, state: State | None) -> SyncSummary:
         """Loads and follows, until the end or until the sync is stopped."""
         start = time.monotonic()
-        if state is not None:
-            self._continue(state)
-        else:
-            self._begin()
-        while not self._follow():
+        self._state = state
+        while not self._run():
             pass
-        for name, record in self._tables.records.items():
-            self._summary.of(name).status = record.status
+        self._summary.note(self._tables.records.values())
         self._summary.seconds = time.monotonic() - start
         return self._summary
+
+    def _run(self) -> bool:
+        """Continues at the last commit; returns False if a table was parked and this is to repeat.
+
+        Most errors of a table are found before its changes are added to a commit. Others are found
+        while the commit is prepared or written: nothing of it is used then.
+        """
+        try:
+            if self._state is None:
+                self._begin()
+            else:
+                self._continue(self._state)
+            while not self._follow():
+                pass
+        except TableError as error:
+            self._park(error)
+            return False
+        return True
+
+    def _park(self, error: TableError) -> None:
+        """Returns to the last commit, and parks a table there.
+
+        Raises:
+            TableError: Tables are not parked, or this table was parked already.
+        """
+        name = error.table
+        known = self._tables.records
+        committed = {} if self._state is None else self._state.records
+        both = [one.get(name) for one in (known, committed)]
+        is_parked = all(one is not None and one.status == "parked" for one in both)
+        if self._settings.on_table_error == "stop" or is_parked:
+            raise error
+        if self._state is None:  # the target has no tables yet
+            none = {one: record for one, record in known.items() if record.status == "parked"}
+            committed = {one: parked(None, one, record.reason) for one, record in none.items()}
+        self._wanted = None if self._wanted is None else self._wanted - {name}
+        self._tables.restore(committed)
+        self._tables.park(name, str(error))
+        self._structures.copy_again()
+        if self._state is not None:
+            state = replace(self._state, records=dict(self._tables.records))
+            self._target.commit([], state, None)
+            self._state = state
 
     # ------------------------------------------------------------------------------ start
 
@@ -107,14 +148,24 @@ class Follower:
         names = [(table.database, table.table) for table in tables]
         check_letter_case(names)
         for table in tables:
-            self._tables.check_key(table)
-        self._target.check_free(names)
+            with self._tables.parking():
+                self._tables.check_key(table)
+        try:
+            self._target.check_free(names)
+        except TableError as error:  # the target may belong to another program
+            raise SyncError(str(error)) from None
         self._position = self._structures.history.baseline(self._server)
         for name in self._structures.tables(self._position, self._selection):
-            self._tables.create(name, self._position)
-            self._want_load(name)
+            if not self._tables.is_parked(name):
+                self._create(name, self._position)
         self._commit()
         self._load_keyless()
+
+    def _create(self, name: Name, position: Position) -> None:
+        """Creates a table in the target, and loads it."""
+        with self._tables.parking():
+            self._tables.create(name, position)
+            self._want_load(name)
 
     def _check_settings(self) -> None:
         """Checks that the log contains all rows.
@@ -135,16 +186,27 @@ class Follower:
         self._tables.restore(state.records)
         self._markers, self._position, self._state = state.markers, state.position, state
         for name, record in state.records.items():
-            if record.is_followed and not self._selection.has(name):
+            may_follow = record.is_followed or record.status == "parked"
+            if may_follow and not self._selection.has(name):
                 LOG.warning("%s is not selected any more: its rows stay", shown(name))
                 self._tables.put(replace(record, status="left out"))
         existing = {(one.database, one.table) for one in self._existing_tables()}
-        for name in self._structures.tables(state.position, self._selection):
+        if self._wanted is None:
+            self._wanted = self._chosen(existing)
+            self._tables.wanted = set(self._wanted)
+            for name, record in self._tables.records.items():
+                if record.status == "parked" and name not in self._wanted:
+                    LOG.warning("%s is parked since an earlier run: %s", shown(name), record.reason)
+        names = existing & {*self._structures.tables(state.position, self._selection)}
+        for name in sorted(self._wanted - names):
+            self._tables.forget(name)
+        for name in sorted(names):
             known = state.records.get(name)
-            if name in existing and (known is None or known.status != "followed"):
-                self._tables.create(name, state.position)
-                self._want_load(name)
+            is_new = known is None or known.status not in {"followed", "parked"}
+            if is_new or name in self._wanted:
+                self._create(name, state.position)
         self._commit()
+        self._wanted = set()
         self._load_keyless()
 
     def _want_load(self, name: Name) -> None:
@@ -154,18 +216,37 @@ class Follower:
             self._tables.reloads.add(name)
             return
         known = self._state.records.get(name) if self._state is not None else None
-        if known is not None and known.status != "incomplete":
-            raise SyncError(
-                f"{shown(name)} has no key and cannot be loaded again: use another target"
+        is_loaded = known is not None and known.loaded_version >= 0
+        if known is not None and (is_loaded or known.status not in {"incomplete", "parked"}):
+            raise TableError(
+                name, f"{shown(name)} has no key and cannot be loaded again: use another target"
             )
         self._tables.put(replace(record, status="incomplete"), Clear(name))
 
+    def _chosen(self, names: set[Name]) -> set[Name]:
+        """Returns the tables of the server that are to be loaded again.
+
+        Raises:
+            SyncError: There are none.
+        """
+        if not self._settings.reload:
+            return set()
+        selection = Selection(self._settings.reload, (), ignores_case=self._selection.ignores_case)
+        found = {name for name in names if selection.has(name)}
+        if not found:
+            raise SyncError(
+                "the server has no table that reload= and tables= select: correct the name, or"
+                " leave reload= out"
+            )
+        return found
+
     def _load_keyless(self) -> None:
-        for name, record in self._tables.records.items():
+        for name, record in list(self._tables.records.items()):
             if record.status == "incomplete" and not record.key:
-                load_keyless(
-                    self._server, self._tables, name, TYPES, self._settings.locks, self._commit
-                )
+                with self._tables.parking():
+                    load_keyless(
+                        self._server, self._tables, name, TYPES, self._settings.locks, self._commit
+                    )
 
     def _existing_tables(self) -> list[TableSchema]:
         """Returns the selected tables that the server has now."""
@@ -188,6 +269,7 @@ class Follower:
             self._cascades.begin(self._position)
         with warnings.catch_warnings():
             warnings.filterwarnings("error", ".*no SchemaChange is returned", BinarrowWarning)
+            warnings.simplefilter("ignore", UnmatchedPatternWarning)  # there are no changes
             try:
                 with self._stream() as stream:
                     return self._loop(stream)
@@ -301,11 +383,15 @@ class Follower:
         operations = tables.pending.take()
         state = State(self._settings.mode, position, self._markers, dict(tables.records))
         if operations or state != self._state:
-            self._target.commit(operations, state, self._structures.copy(position))
+            failed = self._target.commit(operations, state, self._structures.copy(position))
             self._summary.commits += 1
+            for record in failed.values():
+                tables.park(record.name, record.reason)
+            state = replace(state, records={**state.records, **failed})
         self._state, self._position = state, position
         self._summary.position = position
         self._committed = time.monotonic()
+        self._summary.note(tables.records.values())
         self._settings.on_commit(self._summary)
         return bool(loads)
 

@@ -42,6 +42,7 @@ class IcebergStore:
     mirror: Mapping[str, str] = MIRROR
     history: Mapping[str, str] = HISTORY
     errors: tuple[type[Exception], ...] = (OSError, SQLAlchemyError, ValueError)
+    table_errors: tuple[type[Exception], ...] = (NoSuchTableError, ValueError, NotImplementedError)
     conflicts: tuple[type[Exception], ...] = (CommitFailedException, ValidationException)
 
     def __init__(self, path: Path) -> None:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from binarrow._native import TypeOptions
-from binarrow.syncing.errors import SyncError
+from binarrow.syncing.errors import TableError
 from binarrow.syncing.names import Name, shown
 from binarrow.syncing.reduce import VERSION
 from binarrow.syncing.rows import ADDED, PREFIX, conformed
@@ -33,7 +33,7 @@ def load_keyless(
     """Reads the rows of a table, in several commits. After a crash they are read again.
 
     Raises:
-        SyncError: The position of the snapshot is not exact, so rows would be repeated.
+        TableError: The position of the snapshot is not exact, so rows would be repeated.
     """
     import pyarrow.compute as pc
 
@@ -45,10 +45,11 @@ def load_keyless(
     )
     try:
         if not rows.is_exact:
-            raise SyncError(
+            raise TableError(
+                name,
                 f"{shown(name)} has no key, and the position of a snapshot of it is not exact: use"
                 " locks='brief', or GRANT BACKUP_ADMIN ON *.* and SELECT ON"
-                " performance_schema.log_status"
+                " performance_schema.log_status",
             )
         for batch in rows:
             tables.pending.add_rows(record, conformed(name, batch, record.schema))

@@ -13,12 +13,13 @@ import json
 import shutil
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from binarrow.atomic_file import replace_file
-from binarrow.syncing.errors import SyncError, TargetBusyError
+from binarrow.syncing.errors import SyncError, TableError, TargetBusyError
 from binarrow.syncing.journal import read_operation, write_operations
 from binarrow.syncing.lake_folders import OWN, REMOVED, move_away
 from binarrow.syncing.lake_types import storable
@@ -31,6 +32,7 @@ from binarrow.syncing.operations import (
     Create,
     Drop,
     Operation,
+    Record,
     Rename,
     State,
     Write,
@@ -62,6 +64,8 @@ class Lake:
         self._store = store
         self._patience = settings.busy_timeout
         self._selection = Selection(settings.tables, settings.exclude_tables)
+        self._parks_all = settings.on_table_error == "park"
+        self._reloads = Selection(settings.reload, ()) if settings.reload else None
         self._properties = store.mirror if settings.mode == "mirror" else store.history
         self._sync_id = f"binarrow-sync-{uuid.uuid4()}"
         self._sequence = 0
@@ -105,40 +109,59 @@ class Lake:
         self._sync_id, self._sequence = stored["sync_id"], stored["sequence"]
         self._structures = stored["structures"]
         self._numbers = {(database, table): one for database, table, one in stored["numbers"]}
+        state = state_of_json(stored)
         files = self._rows_folder(self._sequence)
         if files.exists():
-            self._apply_all([read_operation(one, files) for one in stored["operations"]])
+            operations = [read_operation(one, files) for one in stored["operations"]]
+            state = replace(state, records={**state.records, **self._complete(operations, state)})
         self._remove_old()
-        state = state_of_json(stored)
-        for name, record in state.records.items():
+        for name, record in list(state.records.items()):
             is_followed = record.is_followed and self._selection.has(name)
             if is_followed and self._table(name).number != self._numbers.get(name):
-                raise _replaced(name)
+                error = _replaced(name)
+                if not self._parks(name):
+                    raise error
+                state.records[name] = replace(record, status="parked", reason=str(error))
         return state, (self._own / self._structures).read_bytes()
 
     def check_free(self, names: Sequence[Name]) -> None:
         """Checks that the folder has no files of tables with these names.
 
         Raises:
-            SyncError: It has some.
+            TableError: It has some.
         """
         for name in names:
             place = self._store.find_other(name)
             if place is not None:
-                raise SyncError(
-                    f"{place} has files that no sync created: choose another target, or remove them"
+                raise TableError(
+                    name,
+                    f"{place} has files that no sync created: choose another target, or remove"
+                    " them",
                 )
 
-    def commit(self, operations: Sequence[Operation], state: State, copy: bytes | None) -> None:
+    def commit(
+        self, operations: Sequence[Operation], state: State, copy: bytes | None
+    ) -> Mapping[Name, Record]:
         """Writes the operations and the state, then applies the operations to the tables.
 
+        Returns the tables that were parked, because their operations could not be applied.
+
         Raises:
-            SyncError: A file cannot be written, or a table cannot be stored. If the commit was
-                written, the next run completes it.
+            TableError: A table cannot be stored. Nothing was written; or, if tables are not parked,
+                the next run completes the commit.
+            SyncError: A file cannot be written. If the commit was written, the next run completes
+                it.
         """
         operations = [storable(self._store.format, one) for one in operations]
         if len(operations) >= STEPS:
             raise SyncError(f"a commit has {len(operations)} operations: use a lower every=")
+        self._write(operations, state, copy)
+        parked = self._complete(operations, state)
+        self._remove_old()
+        return parked
+
+    def _write(self, operations: Sequence[Operation], state: State, copy: bytes | None) -> None:
+        """Writes a position file, after the files that it names."""
         sequence = self._sequence + 1
         numbers = _numbered(self._numbers, operations, sequence * STEPS)
         structures = self._structures
@@ -165,34 +188,84 @@ class Lake:
         except OSError as error:
             raise self._failed(error) from None
         self._sequence, self._structures, self._numbers = sequence, structures, numbers
-        self._apply_all(operations)
-        self._remove_old()
 
     # ------------------------------------------------------------------------ operations
 
-    def _apply_all(self, operations: Sequence[Operation]) -> None:
+    def _complete(self, operations: Sequence[Operation], state: State) -> dict[Name, Record]:
+        """Applies the operations of the last position file, and removes their files.
+
+        Returns the tables for which this is not possible, after another position file in which
+        they are parked.
+        """
+        files = self._rows_folder(self._sequence)
+        failed = self._apply_all(operations)
+        parked = {
+            name: replace(record, status="parked", reason=failed[name])
+            for name, record in state.records.items()
+            if name in failed
+        }
+        if parked:
+            self._write([], replace(state, records={**state.records, **parked}), None)
+        try:
+            move_away(files, self._own)
+        except OSError as error:
+            raise self._failed(error) from None
+        return parked
+
+    def _parks(self, name: Name) -> bool:
+        """True if an error of a table is not an error of the sync."""
+        return self._parks_all or (self._reloads is not None and self._reloads.has(name))
+
+    def _apply_all(self, operations: Sequence[Operation]) -> dict[Name, str]:
         """Applies the operations of the last position file that were not applied yet.
 
         Tables are identified by names, so the operations before one that moves a folder are noted
         as done before it: after it, their names may be those of other tables.
+
+        Returns the tables that cannot be written, with the reasons.
         """
         versions: dict[Name, int] = {}
         first = self._sequence * STEPS
-        files = self._rows_folder(self._sequence)
-        done = files / "done"
+        done = self._rows_folder(self._sequence) / "done"
         try:
-            start = int(done.read_text()) if done.exists() else 0
+            start, noted = json.loads(done.read_text()) if done.exists() else (0, [])
+            failed = {(database, table): reason for database, table, reason in noted}
             for place, operation in enumerate(operations[start:], start=start):
                 if isinstance(operation, Drop | Rename):
                     self._make_durable(versions)
-                    replace_file(done, str(place).encode())
-                self._apply_patiently(operation, first + place + 1, versions)
+                    noted = [[*name, reason] for name, reason in failed.items()]
+                    replace_file(done, json.dumps([place, noted]).encode())
+                if not _is_skipped(operation, failed):
+                    self._apply_or_park(operation, first + place + 1, versions, failed)
             self._make_durable(versions)
             for name, version in versions.items():
                 self._table(name).maintain(version)
-            move_away(files, self._own)
         except self._store.errors as error:
             raise self._failed(error) from None
+        return failed
+
+    def _apply_or_park(
+        self,
+        operation: Operation,
+        number: int,
+        versions: dict[Name, int],
+        failed: dict[Name, str],
+    ) -> None:
+        name = operation.name
+        try:
+            self._apply_patiently(operation, number, versions)
+        except self._store.table_errors as error:
+            if isinstance(operation, Rename):
+                raise self._failed(error) from None
+            if not self._parks(name):
+                raise TableError(name, f"{shown(name)}: {self._failed(error)}") from None
+            failed[name] = f"{shown(name)}: {self._failed(error)}"
+            versions.pop(name, None)
+        except TableError as error:
+            if not self._parks(name):
+                raise
+            failed[name] = str(error)
+            versions.pop(name, None)
 
     def _make_durable(self, versions: dict[Name, int]) -> None:
         for name, version in versions.items():
@@ -290,12 +363,25 @@ class Lake:
         return SyncError(f"{self._path} cannot be written: {text}")
 
 
-def _replaced(name: Name) -> SyncError:
-    return SyncError(
+def _is_skipped(operation: Operation, failed: dict[Name, str]) -> bool:
+    """True if an operation is of a table that cannot be written.
+
+    Such a table is renamed, so that another one can get its name.
+    """
+    match operation:
+        case Rename(name, to) if name in failed:
+            failed[to] = failed.pop(name)
+        case Create(name) | Drop(name):
+            failed.pop(name, None)
+    return operation.name in failed
+
+
+def _replaced(name: Name) -> TableError:
+    return TableError(
+        name,
         f"{shown(name)}: the table of the target does not have the last commit of the sync, because"
-        " another program has replaced, restored or removed it. Leave the table out with"
-        " exclude_tables in the next run, and select it again in the run after it, which loads it"
-        " again"
+        " another program has replaced, restored or removed it. Load it again with"
+        f" reload={shown(name)!r}",
     )
 
 

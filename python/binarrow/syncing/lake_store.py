@@ -60,6 +60,8 @@ class Store(Protocol):
     """The properties of a new table with all changes."""
     errors: tuple[type[Exception], ...]
     """Errors of the library, and of files."""
+    table_errors: tuple[type[Exception], ...]
+    """Errors of one table: a value, a type, or a table that another program has changed."""
     conflicts: tuple[type[Exception], ...]
     """Errors after which an operation is applied again: another program has changed the table."""
 

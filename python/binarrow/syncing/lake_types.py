@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from binarrow.syncing.errors import SyncError
+from binarrow.syncing.errors import TableError
 from binarrow.syncing.names import Name, shown
 from binarrow.syncing.operations import Alter, Append, Create, Operation, Write
 
@@ -28,7 +28,7 @@ def storable(kind: Format, operation: Operation) -> Operation:
     """Returns an operation with the columns and values that a table stores.
 
     Raises:
-        SyncError: The table cannot have a column.
+        TableError: The table cannot have a column.
     """
     name = operation.name
     match operation:
@@ -53,23 +53,25 @@ def stored_schema(kind: Format, name: Name, schema: pa.Schema) -> pa.Schema:
     """Returns the columns of a table.
 
     Raises:
-        SyncError: The table cannot have a column.
+        TableError: The table cannot have a column.
     """
     import pyarrow as pa
 
     fields = []
     for field in schema:
         if any(letter in field.name for letter in kind.not_in_names):
-            raise SyncError(
+            raise TableError(
+                name,
                 f"{shown(name)} has a column {field.name!r}, which has a character that"
                 f" {kind.title} does not permit in a name: rename it, or leave the table out with"
-                " exclude_tables"
+                " exclude_tables",
             )
         stored = stored_type(field.type, kind.smallest_bits)
         if stored is None:
-            raise SyncError(
+            raise TableError(
+                name,
                 f"{shown(name)}: the column {field.name} has the type {field.type}, which"
-                f" {kind.title} cannot store: leave the table out with exclude_tables"
+                f" {kind.title} cannot store: leave the table out with exclude_tables",
             )
         fields.append(pa.field(field.name, stored))
     return pa.schema(fields)
@@ -113,7 +115,15 @@ def stored_type(kind: pa.DataType, smallest_bits: int) -> pa.DataType | None:
 
 
 def _converted(kind: Format, name: Name, rows: pa.Table) -> pa.Table:
-    return rows.cast(stored_schema(kind, name, rows.schema))
+    import pyarrow as pa
+
+    schema = stored_schema(kind, name, rows.schema)
+    try:
+        return rows.cast(schema)
+    except pa.ArrowInvalid:
+        raise TableError(
+            name, f"{shown(name)}: {kind.title} cannot store a value: leave the table out"
+        ) from None
 
 
 def _schema_of(columns: tuple[object, ...]) -> pa.Schema:

@@ -34,6 +34,7 @@ class Selection:
     ) -> None:
         self.tables = tuple(tables)
         self.excluded = tuple(excluded)
+        self.ignores_case = ignores_case
         flags = re.IGNORECASE if ignores_case else 0
         self._included = [_compiled(pattern, flags) for pattern in self.tables]
         self._excluded = [_compiled(pattern, flags) for pattern in self.excluded]

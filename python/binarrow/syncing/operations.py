@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from binarrow._native import Position
 
-Status: TypeAlias = Literal["followed", "incomplete", "dropped", "left out"]
+Status: TypeAlias = Literal["followed", "incomplete", "dropped", "left out", "parked"]
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,13 @@ class Record:
     status: Status = "followed"
     loaded_version: int = -1
     """The version up to which the log's changes are in the loaded rows of a table without a key."""
+    reason: str = ""
+    """The error after which the table was parked."""
+
+    @property
+    def is_stored(self) -> bool:
+        """True if the target has the table."""
+        return bool(self.schema.names)
 
     @property
     def is_followed(self) -> bool:

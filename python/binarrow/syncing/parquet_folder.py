@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from binarrow.atomic_file import replace_file
-from binarrow.syncing.errors import SyncError
+from binarrow.syncing.errors import SyncError, TableError
 from binarrow.syncing.lock import Lock
-from binarrow.syncing.names import Name
-from binarrow.syncing.operations import Append, Clear, Create, Operation, State
+from binarrow.syncing.names import Name, shown
+from binarrow.syncing.operations import Append, Clear, Create, Operation, Record, State
 from binarrow.syncing.stored_state import json_of_state, state_of_json
 
 if TYPE_CHECKING:
@@ -84,19 +84,23 @@ class ParquetFolder:
         """Checks that the folder has no files of tables with these names.
 
         Raises:
-            SyncError: It has some.
+            TableError: It has some.
         """
         for name in names:
             if any(self._folder(name).glob("*")):
-                raise SyncError(
+                raise TableError(
+                    name,
                     f"{self._folder(name)} has files that no sync created: choose another target,"
-                    " or remove them"
+                    " or remove them",
                 )
 
-    def commit(self, operations: Sequence[Operation], state: State, copy: bytes | None) -> None:
+    def commit(
+        self, operations: Sequence[Operation], state: State, copy: bytes | None
+    ) -> Mapping[Name, Record]:
         """Writes the rows and the state.
 
         Raises:
+            TableError: A table has a column that Parquet cannot store.
             SyncError: A file cannot be written. The committed files are unchanged.
         """
         sequence = self._sequence + 1
@@ -114,7 +118,7 @@ class ParquetFolder:
                         removed += [one for one in folder.glob("*.parquet") if one not in files]
                     case Append(_, rows) if rows.num_rows:
                         file = folder / f"part-{sequence:08}-{len(files)}.parquet"
-                        _write(file.with_name(HIDDEN + file.name), rows)
+                        _write(operation.name, file.with_name(HIDDEN + file.name), rows)
                         files.append(file)
             if copy is not None:
                 structures = f"structures-{sequence:08}.db"
@@ -126,6 +130,7 @@ class ParquetFolder:
             self._complete(stored)
         except OSError as error:
             raise self._failed(error) from None
+        return {}
 
     def _stored(self, state: State, files: list[Path], removed: list[Path]) -> dict[str, Any]:
         return {
@@ -167,12 +172,18 @@ def _escaped(name: Name) -> Iterator[str]:
         yield f"%{ord(escaped[0]):02X}{escaped[1:]}" if hidden else escaped
 
 
-def _write(file: Path, rows: pa.Table) -> None:
+def _write(name: Name, file: Path, rows: pa.Table) -> None:
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
     file.parent.mkdir(parents=True, exist_ok=True)
     with file.open("wb") as output:
-        pq.write_table(rows, output, compression="zstd")
+        try:
+            pq.write_table(rows, output, compression="zstd")
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+            raise TableError(
+                name, f"{shown(name)}: Parquet cannot store a column: {type(error).__name__}"
+            ) from None
         output.flush()
         os.fsync(output.fileno())
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from binarrow.syncing.errors import SyncError
+from binarrow.syncing.errors import TableError
 from binarrow.syncing.names import Name, shown
 from binarrow.syncing.operations import (
     Append,
@@ -115,7 +115,7 @@ class Pending:
             self._operations.append(Append(name, changes))
             return
         if not record.key:
-            raise SyncError(f"{shown(name)} has no key: see mode='history'")
+            raise TableError(name, f"{shown(name)} has no key: see mode='history'")
         check_keys(name, changes.select(record.key), changes)
         rows, deleted = divided(latest(changes, record.key))
         self._operations.append(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from binarrow.syncing.errors import SyncError
+from binarrow.syncing.errors import TableError
 from binarrow.syncing.names import Name, shown
 from binarrow.syncing.reduce import CHANGE, VERSION
 
@@ -71,7 +71,7 @@ def check_complete(name: Name, batch: pa.RecordBatch, left_out: Sequence[str]) -
     """Checks that the log contains all columns of inserted and updated rows.
 
     Raises:
-        SyncError: It leaves columns out.
+        TableError: It leaves columns out.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -82,9 +82,11 @@ def check_complete(name: Name, batch: pa.RecordBatch, left_out: Sequence[str]) -
     new = pc.is_in(batch.column(CHANGE), value_set=pa.array(["insert", "update_postimage"]))
     for bits in pc.unique(batch.column(PRESENT).filter(new)).to_pylist():
         if bits is not None and int.from_bytes(bits, "little") & needed != needed:
-            raise SyncError(
+            raise TableError(
+                name,
                 f"{shown(name)}: the log contains only a part of a row: sync needs"
-                " binlog_row_image=FULL. Set it, then begin with a new target"
+                " binlog_row_image=FULL. Set it, then begin with a new target, or use"
+                " on_table_error='park' and load the table again",
             )
 
 
@@ -92,7 +94,7 @@ def conformed(name: Name, batch: pa.RecordBatch, schema: pa.Schema) -> pa.Record
     """Returns a batch with the columns of the target, and the envelope.
 
     Raises:
-        SyncError: A value does not have the type of the target.
+        TableError: A value does not have the type of the target.
     """
     import pyarrow as pa
 
@@ -107,9 +109,10 @@ def conformed(name: Name, batch: pa.RecordBatch, schema: pa.Schema) -> pa.Record
             try:
                 column = column.cast(field.type)
             except pa.ArrowInvalid:
-                raise SyncError(
+                raise TableError(
+                    name,
                     f"{shown(name)}: a value of {field.name} does not have the type {field.type},"
-                    " which the column has in the target"
+                    " which the column has in the target",
                 ) from None
         columns.append(column)
     return pa.RecordBatch.from_arrays(columns, schema=wanted)
@@ -119,15 +122,16 @@ def check_keys(name: Name, keys: pa.Table, changes: pa.Table) -> None:
     """Checks that no key contains NULL, which would make different rows one.
 
     Raises:
-        SyncError: A key contains NULL.
+        TableError: A key contains NULL.
     """
     for column in keys.column_names:
         if keys.column(column).null_count:
             kinds = ", ".join(sorted(set(changes.column(CHANGE).to_pylist()[:1])))
-            raise SyncError(
+            raise TableError(
+                name,
                 f"{shown(name)}: the column {column} of the key is NULL in a row ({kinds}): dates"
                 " that are zero have no value in the target. Leave the table out, or use"
-                " mode='history'"
+                " mode='history'",
             )
 
 

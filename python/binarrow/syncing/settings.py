@@ -13,12 +13,14 @@ Mode: TypeAlias = Literal["mirror", "history"]
 SchemaChanges: TypeAlias = Literal["follow", "fail"]
 OnTruncate: TypeAlias = Literal["apply", "keep", "fail"]
 OnDrop: TypeAlias = Literal["keep", "drop", "fail"]
+OnTableError: TypeAlias = Literal["stop", "park"]
 
 WORDS = {
     "mode": ("mirror", "history"),
     "schema_changes": ("follow", "fail"),
     "on_truncate": ("apply", "keep", "fail"),
     "on_drop": ("keep", "drop", "fail"),
+    "on_table_error": ("stop", "park"),
 }
 """The values of the settings that are words."""
 
@@ -35,6 +37,9 @@ class Settings:
     schema_changes: SchemaChanges = "follow"
     on_truncate: OnTruncate = "apply"
     on_drop: OnDrop = "keep"
+    on_table_error: OnTableError = "stop"
+    reload: tuple[str, ...] = ()
+    """Patterns of tables that are loaded again."""
     locks: Literal["brief"] | None = None
     max_rows_per_second: int | None = None
     max_rows: int = 250_000
@@ -83,4 +88,4 @@ def patterns(given: str | Sequence[str] | None, keyword: str) -> tuple[str, ...]
     return found
 
 
-__all__ = ["Mode", "OnDrop", "OnTruncate", "SchemaChanges", "Settings", "patterns"]
+__all__ = ["Mode", "OnDrop", "OnTableError", "OnTruncate", "SchemaChanges", "Settings", "patterns"]

@@ -7,13 +7,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from binarrow._native import Position, SchemaChange, Truncate
-from binarrow.syncing.errors import SyncError
+from binarrow.syncing.errors import TableError
 from binarrow.syncing.evolution import evolved, extended
 from binarrow.syncing.names import Name, shown, split
 from binarrow.syncing.operations import Alter, Append, Clear, Drop, Record, Rename
 from binarrow.syncing.rows import with_envelope
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
     import pyarrow as pa
 
     from binarrow.syncing.tables import Tables
@@ -34,17 +36,17 @@ class Statements:
         """Applies a statement; `before` is a position before it.
 
         Raises:
-            SyncError: The settings do not permit it.
+            TableError: The settings do not permit it, and tables are not parked.
         """
         self._before = before
         if isinstance(item, Truncate):
-            self._truncate((item.database, item.table), item)
+            with self._tables.parking():
+                self._truncate((item.database, item.table), item)
             return
         names = [split(text) for text in item.tables]
         match item.kind:
             case "create":
-                for name in names:
-                    self._create(name, item)
+                self._each(names, lambda name: self._create(name, item))
             case "drop":
                 self._drop_all(names, item.database)
             case "rename":
@@ -53,8 +55,13 @@ class Statements:
             case "alter":
                 self._alter_all(names, item)
             case "truncate":  # of a table whose name is not certain
-                for name in names:
-                    self._truncate(name, item)
+                self._each(names, lambda name: self._truncate(name, item))
+
+    def _each(self, names: Iterable[Name], apply: Callable[[Name], object]) -> None:
+        """Applies a statement to tables, each of which may be parked."""
+        for name in names:
+            with self._tables.parking():
+                apply(name)
 
     # ------------------------------------------------------------------------ rows
 
@@ -64,8 +71,8 @@ class Statements:
             return
         policy = self._settings.on_truncate
         if policy == "fail":
-            raise SyncError(
-                f"{shown(name)} was emptied: continue with on_truncate='apply' or 'keep'"
+            raise TableError(
+                name, f"{shown(name)} was emptied: continue with on_truncate='apply' or 'keep'"
             )
         if policy == "keep":
             LOG.warning("%s was emptied: the target keeps its rows", shown(name))
@@ -75,19 +82,22 @@ class Statements:
             self._tables.put(record, Append(name, _row("truncate", record, item)))
 
     def _drop_all(self, names: list[Name], database: str) -> None:
-        for name in names:
-            self._drop(name, "was dropped")
+        self._each(names, lambda name: self._drop(name, "was dropped"))
         if not names:
-            for name in [one for one in self._tables.records if one[0] == database]:
-                self._drop(name, "was dropped with its database")
+            dropped = [one for one in self._tables.records if one[0] == database]
+            self._each(dropped, lambda name: self._drop(name, "was dropped with its database"))
 
     def _drop(self, name: Name, what: str) -> None:
         self._tables.unsettled.pop(name, None)
+        is_parked = self._tables.is_parked(name)
         record = self._tables.followed(name)
+        if is_parked and self._settings.on_drop != "fail":
+            self._tables.forget(name)
+            record = self._tables.records.get(name)
         if record is None:
             return
         if self._settings.on_drop == "fail":
-            raise SyncError(f"{shown(name)} {what}: continue with on_drop='keep' or 'drop'")
+            raise TableError(name, f"{shown(name)} {what}: continue with on_drop='keep' or 'drop'")
         self._tables.reloads.discard(name)
         if self._settings.on_drop == "drop" and self._settings.mode == "mirror":
             self._tables.put(record, Drop(name))
@@ -97,12 +107,11 @@ class Statements:
         LOG.warning("%s %s: its rows stay in the target", shown(name), what)
         self._tables.pending.finish(name)
         self._tables.put(replace(record, status="dropped"))
-        self._tables.summary.of(name).status = "dropped"
 
     # ------------------------------------------------------------------------ tables
 
     def _create(self, name: Name, item: SchemaChange) -> None:
-        if not self._tables.selection.has(name):
+        if not self._tables.selection.has(name) or self._tables.is_parked(name):
             return
         record = self._tables.followed(name)
         if record is not None and not item.changes_rows:
@@ -125,13 +134,20 @@ class Statements:
 
     def _rename(self, name: Name, to: Name, item: SchemaChange) -> None:
         record = self._tables.followed(name)
-        follows = self._tables.selection.has(to)
-        if record is None or not follows or self._settings.mode == "history":
+        follows = self._tables.selection.has(to) and not self._tables.is_parked(to)
+        if follows and record is not None and self._settings.mode == "mirror":
+            with self._tables.parking():
+                self._tables.own(to)
+                self._move(record, to)
+                return
+        with self._tables.parking():
             self._drop(name, f"was renamed to {shown(to)}")
-            if follows:
+        if follows:
+            with self._tables.parking():
                 self._replace(to, item)
-            return
-        self._tables.own(to)
+
+    def _move(self, record: Record, to: Name) -> None:
+        name = record.name
         self._tables.pending.add(Rename(name, to))
         if name in self._tables.reloads or record.status == "incomplete":
             self._tables.reloads.discard(name)
@@ -144,6 +160,8 @@ class Statements:
 
     def _replace(self, name: Name, item: SchemaChange) -> None:
         """Reads a table that got another one's name."""
+        if self._tables.is_parked(name):
+            return
         if self._structures.find(name, item.position) is None:
             return  # a later part of the statement renames it again
         is_new = name not in self._tables.records
@@ -158,27 +176,34 @@ class Statements:
     def _alter_all(self, names: list[Name], item: SchemaChange) -> None:
         if item.renames and item.tool is None:
             for old, new in item.renames:
-                self._drop(split(old), f"was renamed to {new}")
+                with self._tables.parking():
+                    self._drop(split(old), f"was renamed to {new}")
                 if self._tables.selection.has(split(new)):
-                    self._replace(split(new), item)
+                    with self._tables.parking():
+                        self._replace(split(new), item)
             return
-        for name in names:
-            record = self._tables.followed(name)
-            if record is not None:
-                self._alter(record, item)
+        self._each(names, lambda name: self._alter(name, item))
 
-    def _alter(self, record: Record, item: SchemaChange) -> None:
-        name = record.name
+    def _alter(self, name: Name, item: SchemaChange) -> None:
+        record = self._tables.followed(name)
+        if self._tables.is_parked(name) and name in self._tables.wanted:
+            self._tables.create(name, item.position)
+            self._tables.reloads.add(name)
+        if record is None:
+            return
         table = self._structures.find(name, item.position)
         if table is None:
-            raise SyncError(f"{shown(name)}: the history does not contain it after an ALTER TABLE")
+            raise TableError(
+                name, f"{shown(name)}: the history does not contain it after an ALTER TABLE"
+            )
         schema = self._structures.columns(table, item.position)
         self._tables.check_key(table)
         key = tuple(table.row_key)
         if schema != record.schema and self._settings.schema_changes == "fail":
-            raise SyncError(
+            raise TableError(
+                name,
                 f"{shown(name)} has other columns from {item.position} on: continue with"
-                " schema_changes='follow'"
+                " schema_changes='follow'",
             )
         if self._settings.mode == "history":
             self._extend(replace(record, key=key), schema, item)
@@ -204,9 +229,10 @@ class Statements:
             self._tables.reload(record.name, "a statement changes existing values")
         columns = extended(record.schema, schema)
         if columns is None:
-            raise SyncError(
+            raise TableError(
+                record.name,
                 f"{shown(record.name)}: a column has a type from {item.position} on to which"
-                " earlier values of the history cannot be converted: use another target"
+                " earlier values of the history cannot be converted: use another target",
             )
         wanted = _schema_of(columns)
         if wanted != record.schema:

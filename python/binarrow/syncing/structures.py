@@ -106,6 +106,10 @@ class Structures:
         self._copied = position
         return copy.read_bytes()
 
+    def copy_again(self) -> None:
+        """Forgets the last copy, because it was not committed."""
+        self._copied = None
+
     def __enter__(self) -> Self:
         return self
 

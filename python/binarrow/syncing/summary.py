@@ -7,8 +7,11 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from binarrow._native import Position
     from binarrow.syncing.names import Name
+    from binarrow.syncing.operations import Record
 
 
 @dataclass
@@ -16,14 +19,16 @@ class SyncedTable:
     """A table in the result of :func:`binarrow.sync`.
 
     Attributes:
-        status: ``"followed"``, ``"dropped"`` (it does not exist on the server any more) or
-            ``"left out"`` (``tables`` does not select it any more). The rows of the last two
-            remain in the target.
+        status: ``"followed"``, ``"dropped"`` (it does not exist on the server any more),
+            ``"left out"`` (``tables`` does not select it any more) or ``"parked"`` (it is not
+            followed after an error). The rows of the last three remain in the target.
+        reason: The error after which the table was parked; empty if it is not parked.
         changes: The number of rows that were loaded, or that the log contains.
         loads: How often its existing rows were read in this run.
     """
 
     status: str = "followed"
+    reason: str = ""
     changes: int = 0
     loads: int = 0
 
@@ -51,6 +56,12 @@ class SyncSummary:
     def of(self, name: Name) -> SyncedTable:
         """Returns the entry of a table."""
         return self.tables.setdefault(name, SyncedTable())
+
+    def note(self, records: Iterable[Record]) -> None:
+        """Sets the status of tables."""
+        for record in records:
+            table = self.of(record.name)
+            table.status, table.reason = record.status, record.reason
 
 
 __all__ = ["SyncSummary", "SyncedTable"]

@@ -13,6 +13,7 @@ from binarrow.syncing.names import Selection
 from binarrow.syncing.settings import (
     Mode,
     OnDrop,
+    OnTableError,
     OnTruncate,
     SchemaChanges,
     Settings,
@@ -36,6 +37,8 @@ def sync(
     schema_changes: SchemaChanges = "follow",
     on_truncate: OnTruncate = "apply",
     on_drop: OnDrop = "keep",
+    on_table_error: OnTableError = "stop",
+    reload: str | Sequence[str] | None = None,
     locks: Literal["brief"] | None = None,
     max_rows_per_second: int | None = None,
     busy_timeout: float = 300.0,
@@ -72,6 +75,11 @@ def sync(
             or ``"fail"``.
         on_drop: The reaction to DROP TABLE: ``"keep"`` (the table stays in the target), ``"drop"``
             or ``"fail"``.
+        on_table_error: The reaction to an error of one table: a type that the target cannot store,
+            for example, or a statement for which an option is ``"fail"``. ``"stop"`` raises the
+            error. ``"park"`` leaves the table as it is, continues with the others, and leaves it
+            out in later runs.
+        reload: Tables to load again, as globs: tables that are parked, or others.
         locks: As for :meth:`Server.stream`: ``"brief"`` permits a lock of all tables while the
             snapshot of a chunk is opened.
         max_rows_per_second: The maximum number of existing rows that are read per second.
@@ -99,6 +107,8 @@ def sync(
         schema_changes=schema_changes,
         on_truncate=on_truncate,
         on_drop=on_drop,
+        on_table_error=on_table_error,
+        reload=patterns(reload, "reload"),
         locks=locks,
         max_rows_per_second=max_rows_per_second,
         busy_timeout=busy_timeout,

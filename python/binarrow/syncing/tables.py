@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from binarrow._native import ChangeBatch, Position
-from binarrow.syncing.errors import SyncError
+from binarrow._native import ChangeBatch, ConfigError, Position
+from binarrow.syncing.errors import TableError
 from binarrow.syncing.evolution import extended
 from binarrow.syncing.names import Name, Selection, check_letter_case, shown
 from binarrow.syncing.operations import Alter, Create, Operation, Record, Status
@@ -58,6 +60,8 @@ class Tables:
         """Tables whose rows are to be read again after the next commit."""
         self.unsettled: dict[Name, Position] = {}
         """Tables that a transaction creates which may not be complete, with the place before it."""
+        self.wanted: set[Name] = set()
+        """Tables that are loaded again, by the first statement after which this is possible."""
         self._target = target
         self._owned: set[Name] = set()
 
@@ -67,14 +71,49 @@ class Tables:
         return self._target.repeats_deletes
 
     def restore(self, records: Mapping[Name, Record]) -> None:
-        """Begins with the tables that a target has."""
+        """Begins with the tables that a target has, and without changes."""
         self.records = dict(records)
-        self._owned = set(records)
+        self._owned = {name for name, record in records.items() if record.is_stored}
+        self.pending = Pending(self.settings)
+        self.reloads.clear()
+        self.unsettled.clear()
 
     def followed(self, name: Name) -> Record | None:
         """Returns a table whose changes are applied."""
         record = self.records.get(name)
         return record if record is not None and record.is_followed else None
+
+    # ---------------------------------------------------------------------------- errors
+
+    def is_parked(self, name: Name) -> bool:
+        """True if a table is not followed after an error."""
+        record = self.records.get(name)
+        return record is not None and record.status == "parked"
+
+    @contextmanager
+    def parking(self) -> Iterator[None]:
+        """Parks a table after an error of it, if the settings permit it."""
+        try:
+            yield
+        except TableError as error:
+            if self.settings.on_table_error == "stop":
+                raise
+            self.park(error.table, str(error))
+
+    def park(self, name: Name, reason: str) -> None:
+        """Ends to follow a table. The next commit contains its changes so far."""
+        LOG.warning("%s is parked, other tables continue: %s", shown(name), reason)
+        self.reloads.discard(name)
+        self.unsettled.pop(name, None)
+        self.records[name] = parked(self.records.get(name), name, reason)
+
+    def forget(self, name: Name) -> None:
+        """Ends to park a table."""
+        if self.is_parked(name):
+            record = self.records.pop(name)
+            self.summary.tables.pop(name, None)
+            if record.is_stored:
+                self.records[name] = replace(record, status="dropped", reason="")
 
     # ---------------------------------------------------------------------------- changes
 
@@ -88,8 +127,13 @@ class Tables:
         """Adds changes of a table.
 
         Raises:
-            SyncError: The table is not known, or the target cannot hold a value.
+            TableError: The table is not known, or the target cannot hold a value.
         """
+        if not self.is_parked((change.database, change.table)):
+            with self.parking():
+                self._add_rows(change)
+
+    def _add_rows(self, change: ChangeBatch) -> None:
         name = (change.database, change.table)
         batch = change.to_pyarrow()
         table = change.table_schema
@@ -101,7 +145,9 @@ class Tables:
         if record is None or not fits(batch, record.schema, left_out):
             is_created = name in self.unsettled
             if record is None and not is_created:
-                raise SyncError(f"{shown(name)}: the log has rows of it, and no CREATE TABLE")
+                raise TableError(
+                    name, f"{shown(name)}: the log has rows of it, and no CREATE TABLE"
+                )
             if self.settings.mode == "mirror" and not is_created:
                 self.reload(name, "its rows have other columns than expected")
                 return
@@ -133,7 +179,7 @@ class Tables:
         """Creates a table in the target as it is at a position."""
         table = self.structures.find(name, position)
         if table is None:
-            raise SyncError(f"the history has no table {shown(name)}")
+            raise TableError(name, f"the history has no table {shown(name)}")
         self.own(name)
         self.create_as(table, self.structures.columns(table, position))
 
@@ -148,17 +194,19 @@ class Tables:
         self.check_key(table)
         taken = {column.lower() for column in schema.names} & {*ADDED, PRESENT}
         if taken:
-            raise SyncError(
+            raise TableError(
+                name,
                 f"{shown(name)} has a column {min(taken)}, which is the name of a column of the"
-                " envelope: leave the table out"
+                " envelope: leave the table out",
             )
         known = self.records.get(name)
-        if known is not None and self.settings.mode == "history":
+        if known is not None and known.is_stored and self.settings.mode == "history":
             columns = extended(known.schema, schema)
             if columns is None:
-                raise SyncError(
+                raise TableError(
+                    name,
                     f"{shown(name)} has a column of a type to which the earlier values of the"
-                    " history cannot be converted: use another target"
+                    " history cannot be converted: use another target",
                 )
             schema = pa.schema([column.field for column in columns])
             stored = extended(with_envelope(known.schema), with_envelope(schema)) or ()
@@ -167,17 +215,20 @@ class Tables:
             operation = Create(name, self._stored(schema))
         record = Record(name, schema, tuple(table.row_key))
         self.put(record, operation)
-        self.summary.of(name).status = "followed"
         return record
 
     def own(self, name: Name) -> None:
         """Checks that a table of the name may be created in the target.
 
         Raises:
-            SyncError: Another tool has created it.
+            TableError: Another tool has created it.
         """
         if name not in self._owned:
-            check_letter_case({*self.records, name})
+            stored = {one for one, record in self.records.items() if record.is_stored}
+            try:
+                check_letter_case({*stored, name})
+            except ConfigError as error:
+                raise TableError(name, str(error)) from None
             self._target.check_free([name])
             self._owned.add(name)
 
@@ -185,20 +236,23 @@ class Tables:
         """Checks that the rows of a table can be identified.
 
         Raises:
-            SyncError: It is to be mirrored, and has no key that the log contains.
+            TableError: It is to be mirrored, and has no key that the log contains.
         """
+        name = (table.database, table.table)
         if self.settings.mode == "mirror" and not table.row_key:
-            raise SyncError(
+            raise TableError(
+                name,
                 f"{table.database}.{table.table} has no primary key and no unique key of columns"
                 " that are NOT NULL, so its rows cannot be identified: add a key, leave the table"
-                " out (exclude_tables), or use mode='history'"
+                " out (exclude_tables), or use mode='history'",
             )
         computed = sorted({*table.row_key} & {*self.structures.left_out(table)})
         if self.settings.mode == "mirror" and computed:
-            raise SyncError(
+            raise TableError(
+                name,
                 f"{table.database}.{table.table}: MariaDB computes the column {computed[0]} of the"
                 " key, and its log does not always contain the values: leave the table out"
-                " (exclude_tables), or use mode='history'"
+                " (exclude_tables), or use mode='history'",
             )
 
     def _stored(self, schema: pa.Schema) -> pa.Schema:
@@ -213,7 +267,8 @@ class Tables:
                 continue
             del self.unsettled[name]
             if not self.followed(name) and self.structures.find(name, position):
-                self.create(name, position)
+                with self.parking():
+                    self.create(name, position)
 
     def loads(self, existing: Iterable[Name]) -> list[Name]:
         """Returns the tables to be loaded now, and empties them in the target.
@@ -232,4 +287,12 @@ class Tables:
         return [name for name in names if name in found]
 
 
-__all__ = ["Tables"]
+def parked(record: Record | None, name: Name, reason: str) -> Record:
+    """Returns a table that is not followed after an error, with the columns that it has."""
+    import pyarrow as pa
+
+    known = record or Record(name, pa.schema([]), ())
+    return replace(known, status="parked", reason=reason)
+
+
+__all__ = ["Tables", "parked"]

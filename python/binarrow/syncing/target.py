@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Protocol
 
 from binarrow._native import ConfigError
 from binarrow.syncing.names import Name
-from binarrow.syncing.operations import Operation, State
+from binarrow.syncing.operations import Operation, Record, State
 from binarrow.syncing.settings import Settings
 
 ALLOCATOR = "_RJEM_MALLOC_CONF"
@@ -40,8 +40,18 @@ class Target(Protocol):
     def check_free(self, names: Sequence[Name]) -> None:
         """Checks that another tool has not created tables with these names."""
 
-    def commit(self, operations: Sequence[Operation], state: State, copy: bytes | None) -> None:
-        """Applies operations and stores the state, all of it or nothing."""
+    def commit(
+        self, operations: Sequence[Operation], state: State, copy: bytes | None
+    ) -> Mapping[Name, Record]:
+        """Applies operations and stores the state, all of it or nothing.
+
+        Returns the tables that were parked, because their operations could not be applied after the
+        state was stored.
+
+        Raises:
+            TableError: A table cannot be written. Nothing is stored.
+            SyncError: The target cannot be written.
+        """
 
 
 def open_target(url: str, settings: Settings) -> Target:
