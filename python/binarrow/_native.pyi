@@ -1811,8 +1811,8 @@ def find_logs(
 ) -> dict[str, list[str]]:
     """Returns the files of each folder in which files match, in log order.
 
-    Functions that read a log refuse a glob whose matches are in several folders: they may be the
-    logs of several servers. Read each list alone.
+    Functions that read a log refuse a glob whose matches are in several folders, unless their
+    numbers are consecutive: they may be the logs of several servers. Read each list alone.
 
     Args:
         source: As in :func:`expand_source`.
@@ -1882,6 +1882,9 @@ class Url:
 
 def has_password(url: str) -> bool:
     """True if a URL, or one in a chain of URIs, contains a password."""
+
+def is_one_log(files: Sequence[str]) -> bool:
+    """True if files are those of one log: they are in one folder, or they have one name and consecutive numbers."""
 
 def is_uri(text: str) -> bool:
     """True if the text is a URI, or a chain of URIs in the form of fsspec, and not a path of this system."""

@@ -142,7 +142,8 @@ fn add(
                 Found::Path(path) => path,
                 Found::Files(found) => {
                     if rules.is_one_log {
-                        check_folders(text, found.iter().map(|(uri, _)| uri.as_str()))?;
+                        let names: Vec<_> = found.iter().map(|(uri, _)| uri.as_str()).collect();
+                        check_folders(text, &names)?;
                     }
                     files.extend((place..).zip(found).map(|(place, (uri, len))| {
                         InputFile::stored(Arc::new(storage.file(uri, len)), place)
@@ -156,7 +157,7 @@ fn add(
         listing.warning.iter().try_for_each(|message| warn(item.py(), message))?;
         if rules.is_one_log {
             let names: Vec<_> = listing.logs.iter().map(|path| path.to_string_lossy()).collect();
-            check_folders(&local, names.iter().map(|name| &**name))?;
+            check_folders(&local, &names.iter().map(|name| &**name).collect::<Vec<_>>())?;
         }
         for (place, path) in (place..).zip(listing.logs) {
             let metadata = std::fs::metadata(&path)

@@ -88,7 +88,8 @@ mod _native {
     use super::position::PyPosition;
     #[pymodule_export]
     use super::reader::{
-        PyBinlogReader, expand_source, find_logs, infer_schema, nested_json_schema, read_binlog,
+        PyBinlogReader, expand_source, find_logs, infer_schema, nested_json_schema, py_is_one_log,
+        read_binlog,
     };
     #[pymodule_export]
     use super::row_hash::hash_rows;

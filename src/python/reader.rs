@@ -19,7 +19,7 @@ use crate::error::Error;
 use crate::export::NestedJson;
 use crate::reader::{DecodeOptions, Poll, ReadOptions};
 use crate::schema::NameCase;
-use crate::source::InputFile;
+use crate::source::{InputFile, is_one_log};
 use arrow_pyarrow::{FromPyArrow, ToPyArrow};
 use arrow_schema::Schema;
 use pyo3::exceptions::PyStopIteration;
@@ -111,6 +111,12 @@ pub(super) fn find_logs(
     storage_options: Option<Storage>,
 ) -> PyResult<BTreeMap<String, Vec<String>>> {
     paths_by_folder(source, &storage_options.unwrap_or_default())
+}
+
+/// True if files are those of one log: they are in one folder, or they have one name and consecutive numbers.
+#[pyfunction(name = "is_one_log")]
+pub(super) fn py_is_one_log(files: Vec<String>) -> bool {
+    is_one_log(&files)
 }
 
 /// The end of a wait of `timeout` seconds; `None` if it is too far away for the clock.

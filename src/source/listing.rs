@@ -4,7 +4,8 @@
 //! (`binlog.index`; MariaDB's `binlog.state` and `binlog.000001.idx`). A file without a number is not read, and a warning names it
 //! unless it is one of those.
 //!
-//! The matches of a glob are one log. If they are in several folders, they may be the logs of several servers: this is an error.
+//! The matches of a glob are one log. If they are in several folders and their numbers are not consecutive, they may be the logs of
+//! several servers: this is an error.
 
 use super::packed_input::unpacked_name;
 use crate::error::{Error, ErrorKind, Result};
@@ -92,12 +93,12 @@ pub fn keep_logs<F>(
     Ok(Listing { logs, warning })
 }
 
-/// Checks that the files found at `place` are in one folder.
-pub fn check_folders<'n>(place: &str, names: impl Iterator<Item = &'n str>) -> Result<()> {
-    let folders: BTreeSet<String> = names.map(folder).collect();
-    if folders.len() < 2 {
+/// Checks that the files found at `place`, in log order, are those of one log.
+pub fn check_folders(place: &str, names: &[&str]) -> Result<()> {
+    if is_one_log(names) {
         return Ok(());
     }
+    let folders: BTreeSet<String> = names.iter().map(|name| folder(name)).collect();
     let named: Vec<&str> = folders.iter().take(MOST_SHOWN).map(String::as_str).collect();
     let more = if folders.len() > MOST_SHOWN { ", …" } else { "" };
     Err(Error::config(format!(
@@ -107,6 +108,29 @@ pub fn check_folders<'n>(place: &str, names: impl Iterator<Item = &'n str>) -> R
         folders.len(),
         named.join(", ")
     )))
+}
+
+/// True if files are those of one log: they are in one folder, or they have one name and consecutive numbers, as in an archive with
+/// a folder for each day.
+pub fn is_one_log<S: AsRef<str>>(names: &[S]) -> bool {
+    names.windows(2).all(|pair| match pair {
+        [a, b] => folder(a.as_ref()) == folder(b.as_ref()),
+        _ => true,
+    }) || names.windows(2).all(|pair| match pair {
+        [a, b] => is_next(log_name(a.as_ref()), log_name(b.as_ref())),
+        _ => true,
+    })
+}
+
+/// The name of a log in a file, without the suffix of its compression.
+fn log_name(name: &str) -> &str {
+    unpacked_name(base_name(name))
+}
+
+/// True if `b` is the name of the file after `a`.
+fn is_next(a: &str, b: &str) -> bool {
+    let is_same_base = compare_files(a, b).is_some();
+    is_same_base && file_number(a).and_then(|number| number.checked_add(1)) == file_number(b)
 }
 
 /// The folder of a file, from its path or URI.
@@ -154,7 +178,6 @@ fn is_expected(name: &str, listed: Listed) -> bool {
 
 /// Log order: by the number at the end of the name if both have the same base, otherwise by name.
 fn in_log_order(a: &str, b: &str) -> Ordering {
-    let log_name = |name| unpacked_name(base_name(name));
     let by_number = compare_files(log_name(a), log_name(b));
     by_number.filter(|order| *order != Ordering::Equal).unwrap_or_else(|| a.cmp(b))
 }
@@ -234,11 +257,28 @@ mod tests {
 
     #[test]
     fn logs_of_several_folders_are_not_one_log() {
-        for (a, b) in [("a/l.000001", "b/l.000002"), ("s3://b/x/l.000001", "s3://b/y/m.000001.gz")]
-        {
-            let error = check_folders("l*", [a, b].into_iter()).unwrap_err().to_string();
+        for (a, b) in [
+            ("a/l.000001", "b/l.000001"),
+            ("a/l.000001", "b/l.000003"),
+            ("a/l.000001", "b/m.000002"),
+            ("s3://b/x/l.000001", "s3://b/y/m.000001.gz"),
+        ] {
+            let error = check_folders("l*", &[a, b]).unwrap_err().to_string();
             assert!(error.contains("are in 2 folders"), "{error}");
             assert!(error.contains(a.rsplit_once('/').unwrap().0), "{error}");
+        }
+    }
+
+    #[test]
+    fn consecutive_files_are_one_log() {
+        for names in [
+            &["1/l.000001", "1/l.000002.gz", "2/l.000003.zst"][..],
+            &["1/l.999999", "2/l.1000000"],
+            &["1/l.000001", "1/l.000009", "1/m.000001"],
+            &["l.000001"],
+            &[],
+        ] {
+            assert!(check_folders("l*", names).is_ok(), "{names:?}");
         }
     }
 

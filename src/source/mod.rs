@@ -46,7 +46,7 @@ pub use feed::{FedFile, FileFeed, ResumePoint};
 pub use file_list::{InputFile, InputSource, StoredFile};
 pub use gtid_places::GtidPlaces;
 pub use input::{BytesInput, FileInput, ForwardInput, Input, SpooledInput};
-pub use listing::{Listed, Listing, check_folders, expand, folder, keep_logs};
+pub use listing::{Listed, Listing, check_folders, expand, folder, is_one_log, keep_logs};
 pub(crate) use live::Connecting;
 pub use live::{
     Connector, ForeignKeyQuestion, LiveCounters, LiveFeed, LiveOptions, LiveStart, file_start,

@@ -202,6 +202,21 @@ def test_a_tree_is_never_mixed(tree, shop):
         assert sum(batch.num_rows for batch in reader) > 0
 
 
+def test_a_folder_for_each_day_is_one_log(shop, tmp_path):
+    for day, file in enumerate(shop.files, start=1):
+        (tmp_path / f"2026-11-0{day}").mkdir()
+        shutil.copy(file, tmp_path / f"2026-11-0{day}")
+    whole = binarrow.read_binlog(shop.files)
+    expected = [(batch.position, batch.to_pyarrow()) for batch in whole]
+    days = binarrow.read_binlog(str(tmp_path / "*" / "binlog.*"))
+    assert [(batch.position, batch.to_pyarrow()) for batch in days] == expected
+    paths = sorted(str(path) for path in tmp_path.iterdir())
+    assert CliRunner().invoke(app, ["stats", *paths]).exit_code == 0
+    last = tmp_path / "2026-11-02" / shop.files[1].name
+    last.rename(last.with_suffix(".000009"))  # files are missing
+    assert "2 folders" in CliRunner().invoke(app, ["stats", *paths]).stderr
+
+
 def test_commands_and_trees(shop, tmp_path):
     for host in ("db1", "db2"):
         (tmp_path / host).mkdir()

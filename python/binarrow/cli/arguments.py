@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import typer
 
 from binarrow import ConfigError, find_logs
-from binarrow._native import is_uri, parse_place
+from binarrow._native import is_one_log, is_uri, parse_place
 
 
 class Format(StrEnum):
@@ -114,8 +114,8 @@ def named(files: list[str]) -> list[str] | dict[str, str]:
     ``binlog.000004``.
 
     Raises:
-        ConfigError: Some files have such a name and others do not; or the files are in several
-            folders, and have no such names.
+        ConfigError: Some files have such a name and others do not; or the files have no such names
+            and are those of several logs.
     """
     found = [_NAMED.fullmatch(file) for file in files if not Path(file).exists()]
     names = {match[1]: match[2] for match in found if match is not None}
@@ -128,10 +128,15 @@ def named(files: list[str]) -> list[str] | dict[str, str]:
 
 
 def _check_folders(files: list[str]) -> None:
-    """Refuses files of several folders: a glob of the shell becomes such a list."""
+    """Refuses files of several logs: a glob of the shell becomes such a list.
+
+    Files in several folders are one log if their numbers are consecutive.
+    """
     paths = [Path(file) for file in files if not is_uri(file)]
     folders = sorted({str(path if path.is_dir() else path.parent) for path in paths})
-    if len(folders) > 1:
+    if len(folders) > 1 and not is_one_log(
+        [file for one in find_logs(files).values() for file in one]
+    ):
         shown = ", ".join(folders[:_MOST_SHOWN]) + (", …" if len(folders) > _MOST_SHOWN else "")
         raise ConfigError(
             f"the files are in {len(folders)} folders ({shown}), which may contain the logs of"
