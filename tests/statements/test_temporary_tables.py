@@ -40,7 +40,7 @@ def session(server: Server) -> Iterator[Session]:
         "SET autocommit = 1", TABLE, "SET SESSION binlog_format = ROW", "INSERT INTO t VALUES (1)"
     )
     yield session
-    session.close()
+    session.close_and_wait()  # the server logs DROP TEMPORARY TABLE at the end of a session
     server.execute("DROP DATABASE temporary")
 
 
