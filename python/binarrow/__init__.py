@@ -68,7 +68,16 @@ from binarrow.past import RowsAt, rows_at
 from binarrow.server import Binlog, Server, connect
 from binarrow.server.check import Check
 from binarrow.stream import Change, Stream
-from binarrow.syncing import SyncedTable, SyncError, SyncSummary, TargetBusyError, sync
+from binarrow.syncing import (
+    SyncedTable,
+    SyncError,
+    SyncProgress,
+    SyncStats,
+    SyncSummary,
+    TableProgress,
+    TargetBusyError,
+    sync,
+)
 from binarrow.undo import UndoCounts, UndoScript, undo
 from binarrow.verifying import (
     DifferingKey,
@@ -124,8 +133,11 @@ __all__ = [
     "Split",
     "Stream",
     "SyncError",
+    "SyncProgress",
+    "SyncStats",
     "SyncSummary",
     "SyncedTable",
+    "TableProgress",
     "TableReader",
     "TableRows",
     "TableSchema",

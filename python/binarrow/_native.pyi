@@ -785,7 +785,8 @@ class BinlogReader(Generic[_T_co]):
         tables by foreign keys), ``first_commit`` and ``last_commit`` (datetime or None), ``largest_transactions`` (those with
         returned changes, a list of ``{"file", "offset", "bytes", "committed"}``, the largest first, at most ten),
         ``seconds``, and ``tables``: a dict of ``database.table`` to ``{"inserts", "updates", "deletes", "bytes"}``: changes,
-        and bytes of their rows events. A name with a dot is in backticks there: ```a`.`b.c```. ``rows`` and ``batches``
+        and bytes of their rows events; in streams also ``"loaded"`` and ``"loaded_bytes"``: of the inserts the rows of an
+        initial load, and their bytes in memory. A name with a dot is in backticks there: ```a`.`b.c```. ``rows`` and ``batches``
         count each batch when it is returned; the other counts include only complete segments.
 
         Examples:

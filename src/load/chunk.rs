@@ -280,7 +280,9 @@ impl<R: ChunkRows> Reading<R> {
         stats.batches += 1;
         stats.matched_masks.extend(plan.matched_masks.iter().cloned());
         let table = (Arc::clone(&plan.table.database), Arc::clone(&plan.table.table));
-        let read = TableStats { inserts: rows, ..TableStats::default() };
+        let loaded_bytes = batch.get_array_memory_size() as u64;
+        let read =
+            TableStats { inserts: rows, loaded: rows, loaded_bytes, ..TableStats::default() };
         stats.tables.entry(table).or_default().add(&read);
     }
 }

@@ -99,6 +99,10 @@ impl Summary {
             entry.set_item("updates", counts.updates)?;
             entry.set_item("deletes", counts.deletes)?;
             entry.set_item("bytes", counts.bytes)?;
+            if self.live.is_some() {
+                entry.set_item("loaded", counts.loaded)?;
+                entry.set_item("loaded_bytes", counts.loaded_bytes)?;
+            }
             tables.set_item(full_name(database, table), entry)?;
         }
         dict.set_item("tables", tables)?;

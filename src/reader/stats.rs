@@ -54,7 +54,7 @@ pub type GhostTable = (String, &'static str);
 /// Counts of one table. An update is one change.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TableStats {
-    /// Inserts.
+    /// Inserts, and the rows of an initial load.
     pub inserts: u64,
     /// Updates.
     pub updates: u64,
@@ -62,6 +62,10 @@ pub struct TableStats {
     pub deletes: u64,
     /// Bytes of their rows events.
     pub bytes: u64,
+    /// Rows of an initial load among the inserts.
+    pub loaded: u64,
+    /// Bytes of these rows in memory.
+    pub loaded_bytes: u64,
 }
 
 impl TableStats {
@@ -76,6 +80,8 @@ impl TableStats {
         self.updates += other.updates;
         self.deletes += other.deletes;
         self.bytes += other.bytes;
+        self.loaded += other.loaded;
+        self.loaded_bytes += other.loaded_bytes;
     }
 }
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -70,6 +73,30 @@ class Source:
     def sync(self, **keywords: Any) -> binarrow.SyncSummary:
         given = {"once": True, "tables": "shop.*", "password_file": self.password_file}
         return binarrow.sync(self.url, self.target, **{**given, **keywords})
+
+    @contextmanager
+    def syncing(self, **keywords: Any) -> Iterator[binarrow.SyncProgress]:
+        """Syncs in a thread until the end of the block, or until an error, which is raised there."""
+        progress, ended = binarrow.SyncProgress(), threading.Event()
+        errors: list[BaseException] = []
+
+        def run() -> None:
+            try:
+                given = {"once": False, "every": 0.2, "is_stopped": ended.is_set, **keywords}
+                self.sync(progress=progress, **given)
+            except BaseException as error:
+                errors.append(error)
+
+        thread = threading.Thread(target=run, daemon=True)
+        thread.start()
+        try:
+            yield progress
+        finally:
+            ended.set()
+            thread.join(60)
+        if errors:
+            raise errors[0]
+        assert not thread.is_alive()
 
     def read(self, table: str) -> Rows:
         """Returns the rows of a table of the target."""

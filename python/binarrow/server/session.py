@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime, timedelta
 from typing import NamedTuple, Self
 
 from binarrow._native import ConnectionSpec, NativeServer, Position, ServerError, TableSchema
 from binarrow.notebook import card
 from binarrow.server.target import Target
 from binarrow.sql import quoted
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 PASSWORD_HASH = re.compile(r" IDENTIFIED [^']*'[^']*'")
 
@@ -32,6 +35,7 @@ class Session:
     """A connection for queries about the server. It does not read changes."""
 
     def __init__(self, target: Target) -> None:
+        self._target = target
         self._spec = target.connection_spec()
         self._native: NativeServer = self._spec.open()
 
@@ -169,19 +173,36 @@ class Session:
 
             server.estimated_rows(*position.loading)
         """
+        return sum(self.estimates(*tables).values())
+
+    def estimates(self, *tables: str) -> dict[str, int]:
+        """Returns the server's estimate of the number of rows of each of some tables.
+
+        Tables that do not exist are left out. See :meth:`estimated_rows`.
+        """
         if not tables:
-            return 0
+            return {}
         names = ", ".join(quoted(name) for name in tables)
         rows = self._native.query(
-            "SELECT SUM(TABLE_ROWS) FROM information_schema.TABLES"  # noqa: S608 - names are quoted
+            "SELECT CONCAT(TABLE_SCHEMA, '.', TABLE_NAME), TABLE_ROWS"  # noqa: S608 - quoted names
+            " FROM information_schema.TABLES"
             f" WHERE CONCAT(TABLE_SCHEMA, '.', TABLE_NAME) IN ({names})"
         )
-        return int(rows[0][0] or 0)
+        return {name: int(count or 0) for name, count in rows if name is not None}
+
+    def now(self) -> datetime:
+        """Returns the time of the server's clock."""
+        rows = self._native.query("SELECT CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS SIGNED)")
+        return EPOCH + timedelta(microseconds=int(rows[0][0] or 0))
 
     def xa_commits(self) -> int:
         """Returns the number of XA COMMIT statements since the server started."""
         rows = self._native.query("SHOW GLOBAL STATUS LIKE 'Com_xa_commit'")
         return int(rows[0][1] or 0) if rows else 0
+
+    def another(self) -> Self:
+        """Returns another connection with the same login, for another thread. It must be closed."""
+        return type(self)(self._target)
 
     def close(self) -> None:
         """Closes the connection. Open statements fail, also those of other threads."""

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -67,7 +68,8 @@ TABLES = f"""
 CREATE SCHEMA IF NOT EXISTS {OWN};
 CREATE TABLE IF NOT EXISTS {OWN}.sync (
     version INTEGER, mode VARCHAR, position VARCHAR, marker_version BIGINT, marker_count BIGINT,
-    committed TIMESTAMPTZ);
+    committed TIMESTAMPTZ, complete_through TIMESTAMPTZ);
+ALTER TABLE {OWN}.sync ADD COLUMN IF NOT EXISTS complete_through TIMESTAMPTZ;
 CREATE TABLE IF NOT EXISTS {OWN}.structures (file BLOB);
 CREATE TABLE IF NOT EXISTS {OWN}.tables (
     database_name VARCHAR, table_name VARCHAR, status VARCHAR, key_columns VARCHAR,
@@ -125,12 +127,13 @@ class DuckdbFile:
         return bool(found.fetchall())
 
     def _state(self, file: duckdb.DuckDBPyConnection) -> tuple[State, bytes]:
-        rows = file.execute(f"SELECT * EXCLUDE committed FROM {OWN}.sync").fetchall()
+        # As text: duckdb needs another package for the values of TIMESTAMPTZ.
+        rows = file.execute(f"SELECT COLUMNS(*)::VARCHAR FROM {OWN}.sync").fetchall()
         stored = file.execute(f"SELECT file FROM {OWN}.structures").fetchall()
         if not rows or not stored:
             raise SyncError(f"{self._path} has no state of a sync: delete its schema {OWN}")
-        version, mode, position, *markers = rows[0]
-        if version != VERSION:
+        version, mode, position, first, second, _, *through = rows[0]
+        if int(version) != VERSION:
             raise SyncError(
                 f"{self._path} has version {version} of the state of a sync, and this binarrow"
                 f" supports {VERSION}: use the binarrow that wrote it, or a later one"
@@ -144,7 +147,14 @@ class DuckdbFile:
             records[name] = Record(name, schema, tuple(json.loads(key)), status, loaded)
             if details:
                 records[name] = replace(records[name], **details_of_json(json.loads(details[0])))
-        state = State(mode, Position.from_json(position), (markers[0], markers[1]), records)
+        state = State(
+            mode,
+            Position.from_json(position),
+            (int(first), int(second)),
+            records,
+            # A target of an earlier version does not have it.
+            datetime.fromisoformat(through[0]) if any(through) else None,
+        )
         return state, stored[0][0]
 
     def check_free(self, names: Sequence[Name]) -> None:
@@ -205,8 +215,14 @@ class DuckdbFile:
         file.execute(TABLES)
         file.execute(f"DELETE FROM {OWN}.sync")
         file.execute(
-            f"INSERT INTO {OWN}.sync VALUES (?, ?, ?, ?, ?, now())",
-            [VERSION, state.mode, state.position.to_json(), *state.markers],
+            f"INSERT INTO {OWN}.sync VALUES (?, ?, ?, ?, ?, now(), ?)",
+            [
+                VERSION,
+                state.mode,
+                state.position.to_json(),
+                *state.markers,
+                state.complete_through,
+            ],
         )
         if copy is not None:
             file.execute(f"DELETE FROM {OWN}.structures")

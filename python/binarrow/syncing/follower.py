@@ -21,6 +21,7 @@ from binarrow._native import (
     UnmatchedPatternWarning,
 )
 from binarrow.syncing.cascades import Cascades
+from binarrow.syncing.complete_through import CompleteThrough
 from binarrow.syncing.errors import SyncError, TableError
 from binarrow.syncing.keyless import load_keyless
 from binarrow.syncing.names import Name, Selection, check_letter_case, shown, split
@@ -33,11 +34,13 @@ from binarrow.syncing.tables import Tables, parked
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from datetime import datetime
 
     from binarrow._native import MarkerKind, TableSchema
     from binarrow.server import Server
     from binarrow.stream import Stream
     from binarrow.syncing.settings import Settings
+    from binarrow.syncing.source_watch import SourceWatch
     from binarrow.syncing.target import Target
 
 LOG = logging.getLogger("binarrow.sync")
@@ -62,6 +65,7 @@ class Follower:
         settings: Settings,
         structures: Structures,
         selection: Selection,
+        watch: SourceWatch,
     ) -> None:
         self._server = server
         self._target = target
@@ -81,6 +85,9 @@ class Follower:
         self._markers = (-1, 0)
         self._repeated = 0
         self._committed = time.monotonic()
+        self._progress = settings.progress
+        self._watch = watch
+        self._through = CompleteThrough(watch, settings.progress)
 
     def run(self, state: State | None) -> SyncSummary:
         """Loads and follows, until the end or until the sync is stopped."""
@@ -98,6 +105,7 @@ class Follower:
         Most errors of a table are found before its changes are added to a commit. Others are found
         while the commit is prepared or written: nothing of it is used then.
         """
+        self._through.begin(self._state.complete_through if self._state is not None else None)
         try:
             if self._state is None:
                 self._begin()
@@ -271,7 +279,7 @@ class Follower:
             warnings.filterwarnings("error", ".*no SchemaChange is returned", BinarrowWarning)
             warnings.simplefilter("ignore", UnmatchedPatternWarning)  # there are no changes
             try:
-                with self._stream() as stream:
+                with self._stream() as stream, self._progress.reading(stream):
                     return self._loop(stream)
             except SchemaError:
                 if not self._has_lost_tables():
@@ -336,6 +344,7 @@ class Follower:
             elif item is not None:
                 self._apply(item)
             self._position = stream.position
+            self._note_position(is_idle=item is None)
             may_commit = self._cascades.may_commit(self._position)
             if self._settings.is_stopped():
                 if may_commit:
@@ -349,7 +358,23 @@ class Follower:
         if not pending.is_empty:
             return pending.is_due
         is_idle = time.monotonic() - self._committed > max(IDLE, self._settings.every)
-        return is_idle and (self._state is None or self._position != self._state.position)
+        state = self._state
+        if not is_idle or state is None or self._position != state.position:
+            return is_idle
+        return self._complete_through(self._position) != state.complete_through
+
+    def _note_position(self, *, is_idle: bool) -> None:
+        """Notes up to when all changes have arrived; without changes, no commit is needed."""
+        if self._position is None:
+            return
+        self._through.pass_to(self._position)
+        state = self._state
+        is_loaded = state is not None and state.position.loading is None
+        if is_idle and is_loaded and self._tables.pending.is_empty:
+            self._progress.reached(self._position, self._complete_through(self._position))
+
+    def _complete_through(self, position: Position) -> datetime | None:
+        return self._through.at(position, self._tables.records.values())
 
     def _apply(self, item: SchemaChange | Truncate) -> None:
         """Applies a statement, unless it was applied before the last start of a stream."""
@@ -381,17 +406,24 @@ class Follower:
         if loads:
             position = position.with_load([shown(name) for name in loads])
         operations = tables.pending.take()
-        state = State(self._settings.mode, position, self._markers, dict(tables.records))
+        through = self._through.of_commit(position, tables.records.values())
+        state = State(self._settings.mode, position, self._markers, dict(tables.records), through)
+        seconds = None
         if operations or state != self._state:
+            start = time.monotonic()
             failed = self._target.commit(operations, state, self._structures.copy(position))
+            seconds = time.monotonic() - start
             self._summary.commits += 1
             for record in failed.values():
                 tables.park(record.name, record.reason)
             state = replace(state, records={**state.records, **failed})
         self._state, self._position = state, position
-        self._summary.position = position
+        self._summary.position, self._summary.complete_through = position, through
         self._committed = time.monotonic()
         self._summary.note(tables.records.values())
+        self._progress.committed(state, seconds)
+        if loads:
+            self._watch.wake()
         self._settings.on_commit(self._summary)
         return bool(loads)
 

@@ -55,6 +55,7 @@ def load_keyless(
             tables.pending.add_rows(record, conformed(name, batch, record.schema))
             tables.summary.of(name).changes += batch.num_rows
             tables.summary.changes += batch.num_rows
+            tables.settings.progress.add_loaded(name, batch.num_rows, batch.nbytes)
             version = max(version, pc.max(batch.column(VERSION)).as_py())
             if tables.pending.is_full:
                 commit()

@@ -37,7 +37,7 @@ from binarrow.syncing.operations import (
     State,
     Write,
 )
-from binarrow.syncing.stored_state import json_of_state, state_of_json
+from binarrow.syncing.stored_state import json_of_state, publish, state_of_json
 
 if TYPE_CHECKING:
     from binarrow.syncing.lake_store import LakeTable, Store
@@ -122,6 +122,7 @@ class Lake:
                 if not self._parks(name):
                     raise error
                 state.records[name] = replace(record, status="parked", reason=str(error))
+        self._publish(state)
         return state, (self._own / self._structures).read_bytes()
 
     def check_free(self, names: Sequence[Name]) -> None:
@@ -157,6 +158,7 @@ class Lake:
             raise SyncError(f"a commit has {len(operations)} operations: use a lower every=")
         self._write(operations, state, copy)
         parked = self._complete(operations, state)
+        self._publish(state)
         self._remove_old()
         return parked
 
@@ -348,6 +350,12 @@ class Lake:
                 shutil.rmtree(file)
             elif file.name.startswith(("position-", "structures-")):
                 file.unlink()
+
+    def _publish(self, state: State) -> None:
+        try:
+            publish(state, self._own)
+        except OSError as error:
+            raise self._failed(error) from None
 
     def _other_kind(self, kind: str) -> SyncError:
         return SyncError(

@@ -14,6 +14,9 @@ Name: TypeAlias = tuple[str, str]
 SYSTEM = frozenset({"mysql", "sys", "information_schema", "performance_schema"})
 """Databases of the server itself, which only a pattern that names them selects."""
 
+IN_BACKTICKS = re.compile(r"`((?:[^`]|``)*)`\.`((?:[^`]|``)*)`", re.DOTALL)
+"""Two names in backticks."""
+
 
 def shown(name: Name) -> str:
     """Writes a name for people, and for functions of this package."""
@@ -24,6 +27,14 @@ def split(text: str) -> Name:
     """Splits ``database.table``. The name of a table may contain a dot."""
     database, _, table = text.partition(".")
     return database, table
+
+
+def split_full(text: str) -> Name:
+    """Splits a name in the statistics of a stream, which are in backticks if one has a dot."""
+    found = IN_BACKTICKS.fullmatch(text)
+    if found is None:
+        return split(text)
+    return found[1].replace("``", "`"), found[2].replace("``", "`")
 
 
 class Selection:
@@ -82,4 +93,4 @@ def check_letter_case(names: Iterable[Name]) -> None:
                 )
 
 
-__all__ = ["Name", "Selection", "check_letter_case", "shown", "split"]
+__all__ = ["Name", "Selection", "check_letter_case", "shown", "split", "split_full"]

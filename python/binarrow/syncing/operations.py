@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from binarrow.syncing.names import Name
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     import pyarrow as pa
 
     from binarrow._native import Position
@@ -50,6 +52,8 @@ class State:
     markers: tuple[int, int] = (-1, 0)
     """The version of the last statement that was applied, and the number of statements with it."""
     records: dict[Name, Record] = field(default_factory=dict)
+    complete_through: datetime | None = None
+    """The time of the server up to which the target contains all commits."""
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from binarrow.syncing.errors import SyncError, TableError
 from binarrow.syncing.lock import Lock
 from binarrow.syncing.names import Name, shown
 from binarrow.syncing.operations import Append, Clear, Create, Operation, Record, State
-from binarrow.syncing.stored_state import json_of_state, state_of_json
+from binarrow.syncing.stored_state import json_of_state, publish, state_of_json
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -78,7 +78,9 @@ class ParquetFolder:
         self._sequence, self._structures = stored["sequence"], stored["structures"]
         self._complete(stored)
         self._remove_uncommitted()
-        return state_of_json(stored), (self._own / self._structures).read_bytes()
+        state = state_of_json(stored)
+        publish(state, self._own)
+        return state, (self._own / self._structures).read_bytes()
 
     def check_free(self, names: Sequence[Name]) -> None:
         """Checks that the folder has no files of tables with these names.
@@ -128,6 +130,7 @@ class ParquetFolder:
             replace_file(self._own / "state.json", json.dumps(stored, indent=1).encode())
             self._sequence, self._structures = sequence, structures
             self._complete(stored)
+            publish(state, self._own)
         except OSError as error:
             raise self._failed(error) from None
         return {}

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from binarrow._native import ConfigError
+from binarrow.syncing.progress import SyncProgress
 from binarrow.syncing.summary import SyncSummary
 
 Mode: TypeAlias = Literal["mirror", "history"]
@@ -52,6 +53,8 @@ class Settings:
     """A function that is called after each commit."""
     is_stopped: Callable[[], bool] = lambda: False
     """True if the sync is to end after a commit."""
+    progress: SyncProgress = field(default_factory=SyncProgress)
+    """The state for other threads."""
 
     def __post_init__(self) -> None:
         """Checks the values.

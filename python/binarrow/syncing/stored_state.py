@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 from binarrow._native import Position
+from binarrow.atomic_file import replace_file
 from binarrow.syncing.operations import Record, State
 from binarrow.syncing.schema_text import schema_of_text, text_of_schema
+
+PUBLISHED = "complete_through.json"
+"""The file for other programs."""
 
 
 def json_of_state(state: State) -> dict[str, Any]:
@@ -16,6 +22,7 @@ def json_of_state(state: State) -> dict[str, Any]:
         "mode": state.mode,
         "position": json.loads(state.position.to_json()),
         "markers": state.markers,
+        "complete_through": _text(state.complete_through),
         "tables": [
             [*one.name, one.status, one.key, text_of_schema(one.schema), one.loaded_version]
             for one in state.records.values()
@@ -40,7 +47,9 @@ def state_of_json(stored: dict[str, Any]) -> State:
         )
     position = Position.from_json(json.dumps(stored["position"]))
     first, second = stored["markers"]
-    return State(stored["mode"], position, (first, second), records)
+    text = stored.get("complete_through")
+    through = datetime.fromisoformat(text) if text else None
+    return State(stored["mode"], position, (first, second), records, through)
 
 
 def json_of_details(record: Record) -> dict[str, Any]:
@@ -53,4 +62,20 @@ def details_of_json(stored: dict[str, Any]) -> dict[str, Any]:
     return {"reason": stored.get("reason", "")}
 
 
-__all__ = ["details_of_json", "json_of_details", "json_of_state", "state_of_json"]
+def publish(state: State, folder: Path) -> None:
+    """Writes a file with the time up to which all commits are in the tables, for other programs.
+
+    It is written when the tables have the rows of the state, and not before.
+    """
+    published = {
+        "complete_through": _text(state.complete_through),
+        "position": str(state.position),
+    }
+    replace_file(folder / PUBLISHED, json.dumps(published).encode())
+
+
+def _text(moment: datetime | None) -> str | None:
+    return moment.isoformat(timespec="microseconds") if moment is not None else None
+
+
+__all__ = ["details_of_json", "json_of_details", "json_of_state", "publish", "state_of_json"]

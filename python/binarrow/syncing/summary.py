@@ -43,6 +43,8 @@ class SyncSummary:
         changes: The number of rows of all tables.
         commits: The number of commits.
         last_change: The time of the last change in the target, in UTC; None before the first one.
+        complete_through: The time of the server up to which the target contains all commits, in
+            UTC; None while rows are loaded.
         seconds: The duration.
     """
 
@@ -51,6 +53,7 @@ class SyncSummary:
     changes: int = 0
     commits: int = 0
     last_change: datetime | None = None
+    complete_through: datetime | None = None
     seconds: float = 0.0
 
     def of(self, name: Name) -> SyncedTable:

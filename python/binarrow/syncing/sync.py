@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
+from binarrow.metrics import serve
 from binarrow.server import Server, connect
 from binarrow.syncing.errors import SyncError
+from binarrow.syncing.metrics import text_of
 from binarrow.syncing.names import Selection
+from binarrow.syncing.progress import SyncProgress
 from binarrow.syncing.settings import (
     Mode,
     OnDrop,
@@ -23,6 +28,8 @@ from binarrow.syncing.target import open_target
 
 if TYPE_CHECKING:
     from binarrow.syncing.summary import SyncSummary
+
+LOG = logging.getLogger("binarrow.sync")
 
 
 def sync(
@@ -42,6 +49,8 @@ def sync(
     locks: Literal["brief"] | None = None,
     max_rows_per_second: int | None = None,
     busy_timeout: float = 300.0,
+    metrics: str | None = None,
+    progress: SyncProgress | None = None,
     on_commit: Callable[[SyncSummary], object] = lambda _: None,
     is_stopped: Callable[[], bool] = lambda: False,
     password_file: str | os.PathLike[str] | None = None,
@@ -84,6 +93,10 @@ def sync(
             snapshot of a chunk is opened.
         max_rows_per_second: The maximum number of existing rows that are read per second.
         busy_timeout: Seconds for which a commit waits while another process uses the target.
+        metrics: An address, such as ``"127.0.0.1:9100"`` or ``"[::1]:9100"``, at which metrics for
+            Prometheus are shown, under ``/metrics``, while the sync runs. A port alone is one of
+            the loopback address; with the port 0, the system selects one, which the log contains.
+        progress: An object with the state of the sync, for other threads.
         on_commit: A function that is called after each commit, with the result so far.
         is_stopped: A function that returns true if the sync is to end. It is called at least
             four times per second while changes are read.
@@ -98,6 +111,8 @@ def sync(
         ConfigError: A keyword is not valid, or the package for the target is missing.
         BinarrowError: The server or its log cannot be read.
     """
+    progress = progress if progress is not None else SyncProgress()
+    progress.begin()
     settings = Settings(
         tables=patterns(tables, "tables"),
         exclude_tables=patterns(exclude_tables, "exclude_tables"),
@@ -114,12 +129,17 @@ def sync(
         busy_timeout=busy_timeout,
         on_commit=on_commit,
         is_stopped=is_stopped,
+        progress=progress,
     )
     place = open_target(target, settings)
     from binarrow.syncing.follower import Follower
+    from binarrow.syncing.source_watch import SourceWatch
     from binarrow.syncing.structures import Structures
 
     with ExitStack() as stack:
+        if metrics is not None:
+            url = stack.enter_context(serve(metrics, partial(text_of, progress)))
+            LOG.info("metrics: %s", url)
         server = source
         if isinstance(server, str):
             server = stack.enter_context(connect(server, password_file=password_file))
@@ -135,7 +155,8 @@ def sync(
         structures = stack.enter_context(
             Structures(place.structures_file, copy, is_mariadb=server.flavor == "mariadb")
         )
-        return Follower(server, place, settings, structures, selection).run(state)
+        watch = stack.enter_context(SourceWatch(server, progress, every))
+        return Follower(server, place, settings, structures, selection, watch).run(state)
 
 
 __all__ = ["sync"]

@@ -1,0 +1,222 @@
+"""`complete_through`: the time of the server up to which the target contains all commits."""
+
+from __future__ import annotations
+
+import json
+import random
+import threading
+import time
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import duckdb
+import pytest
+
+import binarrow
+from binarrow.syncing import follower, source_watch
+from support import live
+from support.oracles.delta_tables import read_delta
+from support.sync_source import Source, two_kinds
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+NOW = "SELECT CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS SIGNED)"
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Asks the server often, and commits soon without changes."""
+    monkeypatch.setattr(source_watch, "SHORTEST", 0.1)
+    monkeypatch.setattr(follower, "IDLE", 0.3)
+
+
+def stored(source: Source) -> tuple[int | None, set[int]]:
+    """The time in the target, in microseconds, and the keys of the table that it has with it."""
+    if source.kind == "duckdb":
+        with duckdb.connect(str(source.file), read_only=True) as file:
+            [(through,)] = file.execute(
+                "SELECT epoch_us(complete_through) FROM _binarrow.sync"
+            ).fetchall()
+            return through, {row[0] for row in file.execute("SELECT id FROM shop.t").fetchall()}
+    text = json.loads((source.file / "_binarrow/complete_through.json").read_text())
+    moment = text["complete_through"]
+    through = moment and (datetime.fromisoformat(moment) - EPOCH) // timedelta(microseconds=1)
+    rows = read_delta(source.file, "shop.t")
+    return through, {int(dict(row)["id"]) for row in rows}
+
+
+def readable(source: Source) -> tuple[int | None, set[int]]:
+    """`stored`, as soon as the sync does not have the file open."""
+    while True:
+        try:
+            return stored(source)
+        except (duckdb.Error, OSError):
+            time.sleep(0.02)
+
+
+class Writers:
+    """Sessions that commit into a table that is synced, and into one that is not."""
+
+    def __init__(self, source: Source, count: int) -> None:
+        self.committed: list[tuple[int, int]] = []
+        """Each key, with the time of the server after its commit."""
+        self.is_paused = self.is_done = False
+        self._source = source
+        self._threads = [threading.Thread(target=self._write, args=(one,)) for one in range(count)]
+
+    def __enter__(self) -> Writers:
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.is_done = True
+        for thread in self._threads:
+            thread.join()
+
+    def _write(self, number: int) -> None:
+        chance = random.Random(number)
+        session = self._source.server.connect()
+        key = number
+        while not self.is_done:
+            if self.is_paused:
+                time.sleep(0.01)
+                continue
+            key += 10
+            session.execute("BEGIN", f"INSERT INTO shop.t VALUES ({key})")
+            if chance.random() < 0.3:
+                session.execute(f"INSERT INTO crm.other VALUES ({key})")
+            time.sleep(chance.random() * 0.02)
+            session.execute("COMMIT")
+            [(after,)] = session.query(NOW)
+            self.committed.append((key, int(after)))
+        session.close()
+
+
+@two_kinds
+def test_no_commit_is_missing(source: Source) -> None:
+    """Each transaction that a client saw committed before the time is in the target."""
+    source.execute(
+        "CREATE DATABASE crm",
+        "CREATE TABLE crm.other (id INT PRIMARY KEY)",
+        "CREATE TABLE shop.t (id INT PRIMARY KEY)",
+        "INSERT INTO shop.t VALUES (1)",
+    )
+    checked, times = 0, set()
+    with source.syncing() as progress, Writers(source, 3) as writers:
+        live.until(lambda: source.has_commit and progress.stats().complete_through)
+        deadline = time.monotonic() + 4
+        while time.monotonic() < deadline:
+            writers.is_paused = 1.5 < deadline - time.monotonic() < 2.5
+            through, keys = readable(source)
+            if through is not None:
+                times.add(through)
+                expected = {key for key, after in list(writers.committed) if after < through}
+                assert expected <= keys
+                checked += len(expected)
+            time.sleep(0.03)
+    assert checked > 100
+    assert len(times) > 5
+    assert sorted(times) == sorted(times, key=int)
+    through, keys = stored(source)
+    assert through is not None
+    assert {key for key, after in writers.committed if after < through} <= keys
+
+
+@two_kinds
+def test_without_changes(source: Source) -> None:
+    """It advances, in the target too, if the server has nothing to send; the position does not."""
+    source.execute("CREATE TABLE t (id INT PRIMARY KEY)", "INSERT INTO t VALUES (1)")
+    with source.syncing() as progress:
+        live.until(lambda: source.has_commit and progress.stats().complete_through)
+        first, position = readable(source)[0], progress.stats().position
+        live.until(lambda: (readable(source)[0] or 0) > (first or 0))
+        second = readable(source)[0]
+        live.until(lambda: (readable(source)[0] or 0) > (second or 0))
+        stats = progress.stats()
+        assert stats.position == position
+        assert stats.lag_seconds is not None
+        assert stats.lag_seconds < 5
+        assert stats.log_bytes_to_read == 0
+    [(now,)] = source.server.query(NOW)
+    last = readable(source)[0]
+    assert last is not None
+    assert int(now) - 20_000_000 < last < int(now)
+
+
+def test_changes_of_other_tables(source: Source) -> None:
+    """It advances with the log, although no change is of a selected table."""
+    source.execute("CREATE DATABASE crm", "CREATE TABLE crm.other (id INT PRIMARY KEY)")
+    source.execute("CREATE TABLE shop.t (id INT PRIMARY KEY)")
+    source.sync()
+    first = readable(source)[0]
+    source.execute("INSERT INTO crm.other VALUES (1)", "FLUSH BINARY LOGS")
+    [(between,)] = source.server.query(NOW)
+    summary = source.sync()
+    second = readable(source)[0]
+    assert first is not None
+    assert second is not None
+    assert first < int(between) <= second
+    assert summary.complete_through == EPOCH + timedelta(microseconds=second)
+
+
+def test_while_rows_are_loaded(source: Source) -> None:
+    """A target that lacks rows has no such time; nor has one to which a table is added."""
+    source.execute("CREATE TABLE t (id INT PRIMARY KEY)", "CREATE TABLE u (id INT PRIMARY KEY)")
+    values = ", ".join(f"({number})" for number in range(3000))
+    source.execute(f"INSERT INTO t VALUES {values}", f"INSERT INTO u VALUES {values}")
+    source.sync(tables="shop.t")
+    assert readable(source)[0] is not None
+    limits = {"max_rows_per_second": 1000, "every": 0.1}
+    with source.syncing(**limits) as progress:
+        live.until(lambda: progress.stats().tables.get(("shop", "u")) is not None)
+        table = live.until(lambda: loaded(progress))
+        assert table.status == "loading"
+        assert progress.stats().complete_through is None
+        assert progress.stats().lag_seconds is None
+        live.until(lambda: progress.stats().complete_through)
+        table = progress.stats().tables["shop", "u"]
+        assert (table.loaded, table.inserts, table.status) == (3000, 0, "followed")
+    source.check("shop.t", "shop.u")
+
+
+def loaded(progress: object) -> object:
+    one = progress.stats().tables["shop", "u"]  # type: ignore[attr-defined]
+    return one if 0 < one.loaded < 3000 else None
+
+
+def test_a_time_in_the_future(source: Source) -> None:
+    """A client may set the time of its statements, which old servers log as that of the commit."""
+    source.execute("CREATE TABLE t (id INT PRIMARY KEY)")
+    source.sync()
+    source.execute("SET timestamp = UNIX_TIMESTAMP() + 86400", "INSERT INTO t VALUES (1)")
+    source.execute("SET timestamp = DEFAULT")
+    source.sync()
+    [(now,)] = source.server.query(NOW)
+    through = readable(source)[0]
+    assert through is not None
+    assert through < int(now)
+    source.check("shop.t")
+
+
+def test_a_target_of_an_earlier_version(source: Source) -> None:
+    """A DuckDB file without the column gets it."""
+    source.execute("CREATE TABLE t (id INT PRIMARY KEY)", "INSERT INTO t VALUES (1)")
+    source.sync()
+    with duckdb.connect(str(source.file)) as file:
+        file.execute("ALTER TABLE _binarrow.sync DROP COLUMN complete_through")
+    source.execute("INSERT INTO t VALUES (2)")
+    source.sync()
+    assert readable(source)[0] is not None
+    source.check("shop.t")
+
+
+def test_a_folder_of_parquet_files(source: Source, tmp_path: Path) -> None:
+    source.execute("CREATE TABLE t (id INT PRIMARY KEY)", "INSERT INTO t VALUES (1)")
+    login = {"password_file": source.password_file, "tables": "shop.*"}
+    summary = binarrow.sync(
+        source.url, f"parquet+file:///{tmp_path}/changes", mode="history", once=True, **login
+    )
+    text = (tmp_path / "changes/_binarrow/complete_through.json").read_text()
+    assert summary.complete_through is not None
+    assert json.loads(text)["complete_through"] == summary.complete_through.isoformat()
