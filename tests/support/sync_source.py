@@ -84,7 +84,7 @@ class Source:
             try:
                 given = {"once": False, "every": 0.2, "is_stopped": ended.is_set, **keywords}
                 self.sync(progress=progress, **given)
-            except BaseException as error:
+            except BaseException as error:  # noqa: BLE001 - it is raised below
                 errors.append(error)
 
         thread = threading.Thread(target=run, daemon=True)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import pty
+import re
 import signal
 import subprocess
 import sys
+import urllib.request
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +18,7 @@ import duckdb
 import pytest
 from typer.testing import CliRunner
 
+from binarrow.cli import sync_screen
 from binarrow.cli.app import app
 from support import live
 from support.oracles.duckdb_tables import read_target
@@ -57,14 +61,59 @@ def test_once(shop: Source) -> None:
     assert (ran.returncode, ran.stderr) == (0, "")
     assert "shop.t" in ran.stdout
     shop.check("shop.t")
+
+
+def test_lines_of_json(shop: Source) -> None:
+    """Each commit is a line, and the end is one; the sums of rows agree, and values are not shown."""
+    process = subprocess.Popen(
+        arguments(shop, "--every", "0.2s", "--format", "json"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        live.until(lambda: shop.file.exists() and rows(shop) == 1)
+        shop.execute("INSERT INTO t VALUES (2, 777333), (3, 777333)", "ALTER TABLE t ADD c INT")
+        live.until(lambda: rows(shop) == 3)
+        shop.execute("DELETE FROM t WHERE id = 2", "CREATE TABLE u (id INT PRIMARY KEY)")
+        live.until(lambda: rows(shop) == 2)
+        process.send_signal(signal.SIGINT)
+        output, errors = process.communicate(timeout=20)
+    finally:
+        process.kill()
+        process.wait()
+    assert (process.returncode, errors) == (130, "")
+    assert "777333" not in output
+    *commits, end = map(json.loads, output.splitlines())
+    common = [
+        "event",
+        "time",
+        "seconds",
+        "commits",
+        "position",
+        "complete_through",
+        "rows",
+        "tables",
+    ]
+    assert all(list(one) == [*common, "loading", "lag_seconds"] for one in commits)
+    assert list(end) == [*common, "ended_by"]
+    assert {one["event"] for one in commits} == {"commit"}
+    assert [one["commits"] for one in commits] == list(range(1, len(commits) + 1))
+    assert (end["event"], end["ended_by"], end["commits"]) == ("end", "signal", len(commits))
+    assert commits[0]["loading"] == ["shop.t"]
+    assert commits[0]["complete_through"] is None
+    assert end["complete_through"] >= commits[-1]["complete_through"] > "2026"
+    assert end["rows"] == sum(one["rows"] for one in commits) == 4
+    by_table = [(one["table"], one["rows"], one["status"], one["loads"]) for one in end["tables"]]
+    assert by_table == [("t", 4, "followed", 1), ("u", 0, "followed", 0)]
+    listed = [table for one in commits for table in one["tables"]]
+    assert sum(table["rows"] for table in listed) == 4
+    assert end["position"].startswith("binlog.")
+    assert all(one["lag_seconds"] is None or one["lag_seconds"] < 20 for one in commits)
+
     ran = run(shop, "--once", "--json")
-    assert json.loads(ran.stdout) == {
-        "database": "shop",
-        "table": "t",
-        "status": "followed",
-        "changes": 0,
-        "loads": 0,
-    }
+    end = json.loads(ran.stdout.splitlines()[-1])
+    assert (end["ended_by"], end["rows"]) == ("end of log", 0)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -90,6 +139,75 @@ def test_signals(shop: Source, number: signal.Signals) -> None:
     assert "the target is at" in output
     assert run(shop, "--once").returncode == 0
     shop.check("shop.t")
+
+
+def test_metrics(shop: Source) -> None:
+    """The address is printed, and wrong ones are errors of one line."""
+    process = subprocess.Popen(
+        arguments(shop, "--metrics", "0"),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert process.stderr is not None
+        line = process.stderr.readline()
+        assert line.startswith("binarrow: metrics: http://127.0.0.1:")
+        url = line.split()[-1]
+        with urllib.request.urlopen(url, timeout=10) as answer:
+            assert b"binarrow_reconnects_total 0" in answer.read()
+        ran = run(shop, "--once", "--metrics", url.removesuffix("/metrics").removeprefix("http://"))
+        assert ran.returncode == 2
+        assert "in use" in ran.stderr
+        assert ran.stderr.count("\n") == 1
+    finally:
+        process.kill()
+        process.wait()
+        assert process.stderr is not None
+        process.stderr.close()
+    ran = run(shop, "--once", "--metrics", "nowhere")
+    assert (ran.returncode, ran.stderr.count("\n")) == (2, 1)
+
+
+def test_lines_without_a_terminal(shop: Source, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A line from time to time shows the state."""
+    monkeypatch.setattr(sync_screen, "INTERVAL", 0.05)
+    values = ", ".join(f"({number}, 0)" for number in range(2, 1001))
+    shop.execute(f"INSERT INTO t VALUES {values}")
+    ran = run(shop, "--once", "--max-rows-per-second", "1000")
+    assert ran.returncode == 0
+    lines = ran.stderr.splitlines()
+    assert len(lines) > 3
+    assert all(line.startswith("binarrow: ") and " rows/s, " in line for line in lines)
+    assert any("loading 1 table, " in line and "at binlog." in line for line in lines)
+
+
+def test_interrupted_screen(shop: Source) -> None:
+    """After Ctrl-C the screen is removed, the cursor is visible again, and the result is printed."""
+    controller, terminal = pty.openpty()
+    process = subprocess.Popen(
+        arguments(shop, "--every", "0.2s"), stdout=subprocess.PIPE, stderr=terminal
+    )
+    os.close(terminal)
+    shown = b""
+    try:
+        while b"complete through" not in shown:
+            shown += os.read(controller, 1 << 16)
+        process.send_signal(signal.SIGINT)
+        with contextlib.suppress(OSError):  # the terminal is closed
+            while chunk := os.read(controller, 1 << 16):
+                shown += chunk
+        output, _ = process.communicate(timeout=20)
+    finally:
+        process.kill()
+        process.wait()
+        os.close(controller)
+    assert process.returncode == 130
+    assert b"Traceback" not in shown
+    assert shown.rindex(b"\x1b[?25h") > shown.rindex(b"\x1b[?25l")
+    assert b"the target is at" in output
+    lines = re.sub(rb"\x1b\[[0-9;?]*[A-Za-z]", b"", shown).decode().splitlines()
+    assert max(map(len, lines)) <= 80
 
 
 def test_progress(shop: Source) -> None:
@@ -270,7 +388,7 @@ def test_a_parked_table(shop: Source) -> None:
     assert ran.stderr.count("\n") == 1
     ran = run(shop, *once, "--json")
     assert ran.returncode == 4
-    assert "shop.t was emptied" in json.loads(ran.stdout.splitlines()[0])["reason"]
+    assert "shop.t was emptied" in json.loads(ran.stdout.splitlines()[-1])["tables"][0]["reason"]
     assert run(shop, *once, "--reload", "shop.t", "--reload", "shop.u").returncode == 0
     assert run(shop, *once).returncode == 0
     shop.check("shop.t", "shop.u")

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from binarrow.cli.output import printable
 
 if TYPE_CHECKING:
-    from binarrow import BinlogReader, Server, Stream, SyncSummary, VerifyProgress
+    from binarrow import BinlogReader, Server, Stream, VerifyProgress
 
 PATIENCE = 1.0
 """Seconds before the bar appears."""
@@ -36,33 +34,6 @@ def load_progress_of(stream: Stream[Any], server: Server) -> Iterator[None]:
         return
     with _watched_by(_watch_load, stream, server):
         yield
-
-
-@contextmanager
-def sync_progress() -> Iterator[Callable[[SyncSummary], None]]:
-    """Returns a function that shows the progress of a sync, if stderr is a terminal."""
-    if not sys.stderr.isatty():
-        yield lambda _: None
-        return
-    from rich.console import Console
-
-    start = time.monotonic()
-    with Console(stderr=True).status("connected") as status:
-
-        def show(summary: SyncSummary) -> None:
-            speed = summary.changes / max(time.monotonic() - start, 0.001)
-            loading = (summary.position.loading if summary.position is not None else None) or ()
-            parts = [f"{summary.changes:,} rows", f"{speed:,.0f} rows/s"]
-            if loading:
-                parts.append(f"loading {len(loading)} tables")
-            elif summary.last_change is not None:
-                lag = (datetime.now(UTC) - summary.last_change).total_seconds()
-                parts.append(f"last change {lag:,.0f} s ago")
-            if summary.position is not None:
-                parts.append(f"at {summary.position.file}:{summary.position.offset}")
-            status.update(", ".join(parts))
-
-        yield show
 
 
 @contextmanager

@@ -4,21 +4,28 @@ from __future__ import annotations
 
 import logging
 import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Annotated, Any, Self
 
 import typer
 
-from binarrow import SyncSummary, TargetBusyError, sync
-from binarrow.cli.arguments import Format, FormatOption
+from binarrow import SyncProgress, SyncSummary, TargetBusyError, sync
+from binarrow.cli.arguments import Format
 from binarrow.cli.config_file import takes_config
 from binarrow.cli.failure import failed, reports_failure
 from binarrow.cli.flags import flag
-from binarrow.cli.output import print_json, print_table
-from binarrow.cli.progress import sync_progress
+from binarrow.cli.output import print_table
 from binarrow.cli.server_options import Login, logs_in
+from binarrow.cli.sync_lines import SyncLines
+from binarrow.cli.sync_screen import sync_screen
+from binarrow.metrics import serve
+from binarrow.syncing.metrics import text_of
 
 EXAMPLES = """\
 Examples:
@@ -187,8 +194,20 @@ def command(
             help="How long a commit waits while another process uses the target.",
         ),
     ] = 300.0,
+    metrics: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Show metrics for Prometheus at an address: 127.0.0.1:9100, [::1]:9100. A port"
+            " alone is one of this machine; the port 0 selects a free one.",
+            show_default=False,
+        ),
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Short for --format json.")] = False,
-    format: FormatOption = Format.table,  # noqa: A002 - the option's name
+    format: Annotated[  # noqa: A002 - the option's name
+        Format,
+        typer.Option(help="A table for people at the end, or JSON, one object for each commit."),
+    ] = Format.table,
     *,
     config: Path | None,  # noqa: ARG001 - its callback has read it
     login: Login,
@@ -203,8 +222,16 @@ def command(
     No setting of the server is changed. binlog_row_metadata may be MINIMAL or
     NO_LOG.
     """
-    logging.basicConfig(format="binarrow: %(message)s")
-    with login.connect(source) as server, _Signals() as signals, sync_progress() as show:
+    is_json = json or format is Format.json
+    progress, signals = SyncProgress(), _Signals()
+    lines = SyncLines(progress)
+    with (
+        _logging(),
+        _shown_metrics(metrics, progress),
+        login.connect(source) as server,
+        signals,
+        sync_screen(progress, target, signals.is_received, is_json=is_json),
+    ):
         try:
             summary = sync(
                 server,
@@ -222,25 +249,53 @@ def command(
                 locks=None if locks is None else "brief",
                 max_rows_per_second=max_rows_per_second,
                 busy_timeout=busy_timeout,
-                on_commit=show,
-                is_stopped=lambda: signals.received is not None,
+                progress=progress,
+                on_commit=lines.on_commit if is_json else lambda _: None,
+                is_stopped=signals.is_received,
             )
         except TargetBusyError as error:
             raise failed(error, BUSY) from None
-    _print(summary, is_json=json or format is Format.json)
+    if is_json:
+        lines.at_end(summary, is_stopped=signals.is_received())
+    else:
+        _print(summary)
     if signals.received is not None:
         raise typer.Exit(128 + signals.received)
     if any(one.status == "parked" for one in summary.tables.values()):
         raise typer.Exit(PARKED)
 
 
-def _print(summary: SyncSummary, *, is_json: bool) -> None:
-    if is_json:
-        for (database, table), one in sorted(summary.tables.items()):
-            counts = {"status": one.status, "changes": one.changes, "loads": one.loads}
-            reason = {"reason": one.reason} if one.reason else {}
-            print_json({"database": database, "table": table, **counts, **reason})
+@contextmanager
+def _logging() -> Iterator[None]:
+    """Prints messages of the log on stderr, above the screen if there is one."""
+    handler = _Stderr()
+    handler.setFormatter(logging.Formatter("binarrow: %(message)s"))
+    logging.getLogger().addHandler(handler)
+    try:
+        yield
+    finally:
+        logging.getLogger().removeHandler(handler)
+
+
+class _Stderr(logging.Handler):
+    """Prints on stderr as it is at the time of a message: the screen replaces it."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Prints a message."""
+        print(self.format(record), file=sys.stderr)
+
+
+@contextmanager
+def _shown_metrics(address: str | None, progress: SyncProgress) -> Iterator[None]:
+    if address is None:
+        yield
         return
+    with serve(address, partial(text_of, progress)) as url:
+        print(f"binarrow: metrics: {url}", file=sys.stderr)
+        yield
+
+
+def _print(summary: SyncSummary) -> None:
     rows = [
         [".".join(name), one.status, one.changes, one.loads]
         for name, one in sorted(summary.tables.items())
@@ -258,6 +313,10 @@ class _Signals:
     def __init__(self) -> None:
         self.received: int | None = None
         self._before: dict[int, Any] = {}
+
+    def is_received(self) -> bool:
+        """True after a signal."""
+        return self.received is not None
 
     def __enter__(self) -> Self:
         for number in (signal.SIGINT, signal.SIGTERM):

@@ -86,6 +86,7 @@ class DuckdbFile:
     def __init__(self, path: str, settings: Settings) -> None:
         self._path = Path(path)
         self._patience = settings.busy_timeout
+        self._progress = settings.progress
 
     @property
     def structures_file(self) -> Path:
@@ -246,6 +247,7 @@ class DuckdbFile:
     @contextmanager
     def _opened(self, *, read_only: bool = False) -> Iterator[duckdb.DuckDBPyConnection]:
         deadline = time.monotonic() + self._patience
+        attempts = 0
         while True:
             try:
                 file = duckdb.connect()
@@ -261,6 +263,9 @@ class DuckdbFile:
                         f"another process has had {self._path} open for {self._patience:g} s:"
                         " close it there, or open it read-only for short queries"
                     ) from None
+            if attempts == 0:
+                self._progress.failed("target")
+            attempts += 1
             time.sleep(RETRY)
         try:
             file.execute(f"USE {ALIAS}")

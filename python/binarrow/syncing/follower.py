@@ -358,10 +358,13 @@ class Follower:
         if not pending.is_empty:
             return pending.is_due
         is_idle = time.monotonic() - self._committed > max(IDLE, self._settings.every)
-        state = self._state
-        if not is_idle or state is None or self._position != state.position:
+        state, position = self._state, self._position
+        if position is None or state is None:
             return is_idle
-        return self._complete_through(self._position) != state.complete_through
+        if state.position.loading is not None and position.loading is None:
+            return True  # a load has ended
+        is_new = position != state.position
+        return is_idle and (is_new or self._complete_through(position) != state.complete_through)
 
     def _note_position(self, *, is_idle: bool) -> None:
         """Notes up to when all changes have arrived; without changes, no commit is needed."""

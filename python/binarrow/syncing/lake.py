@@ -63,6 +63,7 @@ class Lake:
         self._own = path / OWN
         self._store = store
         self._patience = settings.busy_timeout
+        self._progress = settings.progress
         self._selection = Selection(settings.tables, settings.exclude_tables)
         self._parks_all = settings.on_table_error == "park"
         self._reloads = Selection(settings.reload, ()) if settings.reload else None
@@ -287,6 +288,7 @@ class Lake:
                         f"{shown(operation.name)}: another program changes the table of the target"
                         " all the time: end it first"
                     ) from None
+                self._progress.failed("target")
                 time.sleep(RETRY)
             else:
                 return

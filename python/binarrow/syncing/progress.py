@@ -81,7 +81,8 @@ class SyncStats:
         received_bytes: The bytes of the log that the server has sent.
         reconnects: The number of connections that were opened after one was lost.
         errors: The number of errors after which the sync continued: ``"source"`` (a question to the
-            server), ``"target"`` (a commit that was tried again).
+            server), ``"target"`` (it was in use, or another program changed a table, and the commit
+            was tried again).
         commits: The number of commits.
         commit_seconds: The durations of the commits.
         last_commit: The time of the last commit, by the clock of this machine.
