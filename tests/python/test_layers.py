@@ -23,6 +23,7 @@ LAYERS = (
         "notebook",
         "background",
         "supported",
+        "metrics",
     ),
     ("typed_keywords", "checkpoint"),
     ("stream",),

@@ -188,6 +188,7 @@ OWN_FLAGS = {
     "tail": {"--password", "--json", "--format"},
     "sync": {"--tables", "--exclude-tables", "--once", "--every", "--mode", "--schema-changes"}
     | {
+        "--metrics",
         "--on-table-error",
         "--reload",
         "--on-truncate",

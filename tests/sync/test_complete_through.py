@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import threading
 import time
 from datetime import UTC, datetime, timedelta
@@ -15,6 +16,7 @@ import pytest
 import binarrow
 from binarrow.syncing import follower, source_watch
 from support import live
+from support.documents import REPOSITORY
 from support.oracles.delta_tables import read_delta
 from support.sync_source import Source, two_kinds
 
@@ -142,6 +144,23 @@ def test_without_changes(source: Source) -> None:
     last = readable(source)[0]
     assert last is not None
     assert int(now) - 20_000_000 < last < int(now)
+
+
+@two_kinds
+def test_queries_of_the_documentation(source: Source) -> None:
+    page = (REPOSITORY / "docs/guides/sync.md").read_text()
+    queries = re.findall(r"^\| \w.* \| `(SELECT complete_through.*)` \|$", page, re.M)
+    source.execute("CREATE TABLE t (id INT PRIMARY KEY)", "INSERT INTO t VALUES (1)")
+    summary = source.sync()
+    if source.kind == "duckdb":
+        file, query = str(source.file), queries[0]
+    else:
+        file, query = ":memory:", queries[1].replace("'lake/", f"'{source.file}/")
+    with duckdb.connect(file) as connection:
+        [(micros,)] = connection.execute(
+            f"SELECT epoch_us(complete_through) FROM ({query}) AS one"
+        ).fetchall()
+    assert summary.complete_through == EPOCH + timedelta(microseconds=micros)
 
 
 def test_changes_of_other_tables(source: Source) -> None:

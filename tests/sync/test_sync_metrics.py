@@ -20,7 +20,8 @@ from prometheus_client.parser import text_string_to_metric_families
 import binarrow
 from binarrow.syncing import follower, source_watch
 from binarrow.syncing.metrics import text_of
-from binarrow.syncing.source_watch import SourceStatus, retention
+from binarrow.syncing.source_status import SourceStatus
+from binarrow.syncing.source_watch import retention
 from support import live
 from support.documents import REPOSITORY
 from support.sync_source import SECRET, Source
@@ -107,7 +108,8 @@ def test_values(source: Source, caplog: pytest.LogCaptureFixture) -> None:
         assert of(found, "binarrow_commit_duration_seconds_count") >= 2
         assert of(found, "binarrow_commit_duration_seconds_sum") > 0
         assert of(found, "binarrow_log_received_bytes_total") > 500
-        assert found["binarrow_errors_total"] == {("source",): 0, ("target",): 0}
+        assert found["binarrow_errors_total"].keys() == {("source",), ("target",)}
+        assert found["binarrow_errors_total"]["source",] == 0
         assert SECRET not in text
     with pytest.raises(urllib.error.URLError):
         read(url)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from binarrow._native import Position
     from binarrow.stream import Stream
     from binarrow.syncing.operations import Record, State
-    from binarrow.syncing.source_watch import SourceStatus
+    from binarrow.syncing.source_status import SourceStatus
 
 ErrorKind: TypeAlias = Literal["source", "target"]
 

@@ -10,16 +10,15 @@ import logging
 import threading
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from binarrow._native import BinarrowError, ServerError
 from binarrow.syncing.names import shown, split
+from binarrow.syncing.source_status import SourceStatus
 
 if TYPE_CHECKING:
-    from binarrow._native import Position
     from binarrow.server import Binlog, Server
     from binarrow.syncing.progress import SyncProgress
 
@@ -46,56 +45,6 @@ RETENTION = (
 
 MANAGED = "/rdsdbbin"
 """The beginning of `basedir` in Amazon RDS, which purges files by a setting of its own."""
-
-
-@dataclass(frozen=True)
-class SourceStatus:
-    """An answer of the server."""
-
-    server: str
-    """The id of the server."""
-    time: datetime
-    """The time of its clock."""
-    difference: timedelta
-    """Its clock minus that of this machine."""
-    files: Sequence[Binlog]
-    """The files of its log: all transactions until `time` are in them."""
-    retention: timedelta | None
-    """The time for which it keeps a file; None if this is not known."""
-    ends: Mapping[str, datetime] = field(default_factory=dict)
-    """The times at which files ended."""
-
-    def now(self) -> datetime:
-        """Returns the present time of the server's clock."""
-        return datetime.now(UTC) + self.difference
-
-    def is_reached(self, position: Position) -> bool:
-        """True if a position is not before the end of the log."""
-        if position.server != self.server or not self.files:
-            return False
-        last = self.files[-1]
-        place = (position.file_number or 0, position.offset)
-        return place >= (_number(last.name), last.size)
-
-    def bytes_after(self, position: Position) -> int | None:
-        """Returns the number of bytes of the log after a position; None if it is not in the log."""
-        names = [file.name for file in self.files]
-        if position.server != self.server or position.file not in names:
-            return None
-        place = names.index(position.file)
-        size = sum(file.size for file in self.files[place:])
-        return max(0, size - position.offset)
-
-    def headroom(self, position: Position) -> float | None:
-        """Returns the seconds until the server may purge the log at a position; None if unknown."""
-        if self.retention is None or position.server != self.server or not self.files:
-            return None
-        if position.file == self.files[-1].name:
-            return self.retention.total_seconds()
-        end = self.ends.get(position.file)
-        if end is None:
-            return None
-        return max(0.0, (end + self.retention - self.now()).total_seconds())
 
 
 class SourceWatch:
@@ -220,10 +169,4 @@ def retention(variables: Mapping[str, str]) -> timedelta | None:
     return timedelta(seconds=seconds) if seconds else None
 
 
-def _number(file: str) -> int:
-    """Returns the number at the end of the name of a file."""
-    ending = file.rpartition(".")[2]
-    return int(ending) if ending.isdecimal() else 0
-
-
-__all__ = ["SourceStatus", "SourceWatch", "retention"]
+__all__ = ["SourceWatch", "retention"]
