@@ -113,18 +113,22 @@ pub(super) fn without_replaced(
             names.push(table.name());
         }
     }
-    for (from, to) in replaced.renames() {
-        let is_missing =
-            |table: &&TableLoad| is_it(table, from) && has_missing_rows(table, completed);
-        if let Some(missing) = load.tables.iter().find(is_missing)
-            && filter.accepts(&to.database, &to.table)
-            && !again.tables.iter().any(|table| is_it(table, to))
-        {
-            let condition = missing.condition.clone();
-            let renamed = TableLoad::new(to.database.clone(), to.table.clone());
-            again.tables.push(TableLoad { condition, ..renamed });
-            names.push(to.to_string());
+    for (to, from) in renamed(load, replaced) {
+        let missing = from.filter(|table| has_missing_rows(table, completed));
+        if !filter.accepts(&to.database, &to.table) || (from.is_some() && missing.is_none()) {
+            continue;
         }
+        match (again.tables.iter_mut().find(|table| is_it(table, to)), missing) {
+            // The rows that were read are those of another table.
+            (Some(table), _) if table.read == RowsRead::All => table.read = RowsRead::Nothing,
+            (None, Some(missing)) => {
+                let condition = missing.condition.clone();
+                let renamed = TableLoad::new(to.database.clone(), to.table.clone());
+                again.tables.push(TableLoad { condition, ..renamed });
+            }
+            _ => continue,
+        }
+        names.push(to.to_string());
     }
     if names.is_empty() {
         return None;
@@ -135,6 +139,27 @@ pub(super) fn without_replaced(
         names.join(", ")
     );
     Some(again)
+}
+
+/// The new names after all renames of a statement, each with the table of the load that has it then; `None` if that is another table.
+fn renamed<'r, 'l>(
+    load: &'l LoadProgress,
+    replaced: &'r ReplacedTables,
+) -> Vec<(&'r TableName, Option<&'l TableLoad>)> {
+    let mut renamed: Vec<(&TableName, Option<&TableLoad>)> = Vec::new();
+    for (from, to) in replaced.renames() {
+        let is_from = |name: &TableName| {
+            name.database.eq_ignore_ascii_case(&from.database)
+                && name.table.eq_ignore_ascii_case(&from.table)
+        };
+        // An earlier rename of the statement may have given it this name.
+        let table = match renamed.iter().position(|(name, _)| is_from(name)) {
+            Some(index) => renamed.remove(index).1,
+            None => load.tables.iter().find(|table| is_it(table, from)),
+        };
+        renamed.push((to, table));
+    }
+    renamed
 }
 
 /// True if rows of the table are to be read. With `completed`, they are to be read again if another table gets its name.
@@ -186,6 +211,15 @@ mod tests {
                 "all all, part nothing, none nothing, z nothing",
             ),
             ("RENAME TABLE part TO secret", "all all, part nothing, none nothing"),
+            (
+                "RENAME TABLE `all` TO tmp, part TO `all`, tmp TO part",
+                "all nothing, part nothing, none nothing",
+            ),
+            (
+                "RENAME TABLE none TO tmp, `all` TO none, tmp TO `all`",
+                "all nothing, part part, none nothing",
+            ),
+            ("RENAME TABLE other TO `all`", "all nothing, part part, none nothing"),
         ] {
             assert_eq!(after(statement, false).as_deref(), Some(wanted), "{statement}");
         }

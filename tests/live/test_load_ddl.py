@@ -145,6 +145,15 @@ def test_another_table_gets_the_name(server: Server, source: binarrow.Server) ->
     assert of_table(rows, "old") == table_of(source, "old") != {}
 
 
+def test_names_are_exchanged(server: Server, source: binarrow.Server) -> None:
+    """`a` is loaded already, and gets the rest of the rows of `b`, which is not."""
+    server.execute("UPDATE live.b SET v = -v")
+    exchange = "RENAME TABLE live.a TO live.t, live.b TO live.a, live.t TO live.b"
+    rows = load_while(server, source, exchange, after=ROWS // 100 + 3)
+    for table in ("a", "b"):
+        assert of_table(rows, table) == table_of(source, table) != {}
+
+
 def test_a_stop_after_another_table_got_the_name(server: Server, source: binarrow.Server) -> None:
     """A position between the statement and the next chunk."""
     create_other(server)

@@ -2,8 +2,8 @@
 //!
 //! After each output with a position, the rows that it has are compared with those that the log determines for that position.
 
-use super::rows::{Row, key_of, rows_of};
-use super::server::{Change, Place, Server, TABLES, Tables, apply};
+use super::rows::{Row, STATEMENTS, key_of, rows_of, statement_of};
+use super::server::{Change, Place, Server, Statement, TABLES, Tables, WITHOUT_KEY, apply};
 use super::shared::place_of;
 use crate::position::{LoadProgress, Position, RowsRead};
 use crate::reader::{ChangeBatch, Reach, Upto};
@@ -33,6 +33,27 @@ impl Mirrors {
         }
     }
 
+    /// Applies a statement. If its tables are loaded again, their rows are deleted before.
+    fn change(&mut self, statement: Statement, is_loaded_again: bool) {
+        for table in (0..TABLES).filter(|table| is_loaded_again && statement.is_of(*table)) {
+            self.applied[table].clear();
+            self.latest[table].clear();
+        }
+        statement.apply(&mut self.applied);
+        statement.apply(&mut self.latest);
+    }
+
+    /// Adds or removes a row of the table without a key, which is delivered once.
+    fn count(&mut self, row: Row) -> Check {
+        let is_new = !self.applied[WITHOUT_KEY].contains_key(&row.0);
+        if is_new != row.1.is_some() {
+            let what = if is_new { "a delete without its row" } else { "a row twice" };
+            return Err(format!("{what}, in the table without a key"));
+        }
+        self.add(WITHOUT_KEY, row);
+        Ok(())
+    }
+
     /// Compares the rows of a range of keys.
     fn check(&self, table: usize, range: Range, expected: &Tables) -> Check {
         let expected: Vec<_> =
@@ -51,9 +72,13 @@ impl Mirrors {
 
     /// Compares all rows.
     pub(super) fn check_all(&self, expected: &Tables) -> Check {
-        (0..TABLES).try_for_each(|table| {
-            self.check(table, Range { after: i64::MIN, upto: i64::MAX }, expected)
-        })
+        self.check_keyed(expected)?;
+        self.check(WITHOUT_KEY, Range::ALL, expected)
+    }
+
+    /// Compares all rows with a key.
+    pub(super) fn check_keyed(&self, expected: &Tables) -> Check {
+        (0..WITHOUT_KEY).try_for_each(|table| self.check(table, Range::ALL, expected))
     }
 }
 
@@ -65,6 +90,8 @@ struct Range {
 }
 
 impl Range {
+    const ALL: Self = Self { after: i64::MIN, upto: i64::MAX };
+
     fn of<'t, T>(&self, table: &'t BTreeMap<i64, T>) -> impl Iterator<Item = (&'t i64, &'t T)> {
         let Self { after, upto } = *self;
         table.range(after..=upto).filter(move |(key, _)| **key > after)
@@ -78,7 +105,8 @@ impl Range {
             RowsRead::Nothing | RowsRead::Some => i64::MIN,
         };
         let range = Self { after: end(before), upto: end(after) };
-        (range.after != range.upto).then_some(range)
+        // After a statement, a table may be read from its first row again.
+        (range.after < range.upto).then_some(range)
     }
 }
 
@@ -93,6 +121,9 @@ impl Truth {
     fn move_to(&mut self, place: Place, server: &Server) {
         while let Some(entry) = server.log.get(self.next).filter(|entry| entry.end <= place) {
             entry.changes.iter().for_each(|change| apply(&mut self.tables, change));
+            if let Some(statement) = entry.statement {
+                statement.apply(&mut self.tables);
+            }
             self.next += 1;
         }
     }
@@ -110,6 +141,8 @@ pub(super) struct Consumer {
     loaded: BTreeSet<(i64, i64)>,
     /// Versions and ordinals of changes.
     changes: BTreeSet<(i64, i64)>,
+    /// Versions of statements.
+    statements: BTreeSet<i64>,
     /// The index of the first entry of the log that was read.
     first: usize,
 }
@@ -123,6 +156,7 @@ impl Consumer {
             exact: Vec::new(),
             loaded: BTreeSet::new(),
             changes: BTreeSet::new(),
+            statements: BTreeSet::new(),
             first: 0,
         }
     }
@@ -140,16 +174,37 @@ impl Consumer {
         if self.position.is_none() {
             self.move_to(&reach.base, server, is_exact)?;
         }
+        if table == STATEMENTS {
+            for (code, _, version, _) in rows_of(&batch.batch) {
+                let (statement, is_loaded_again) = statement_of(code);
+                self.mirrors.change(statement, is_loaded_again);
+                kept.change(statement, is_loaded_again);
+                self.exact.retain(|(table, _)| !statement.is_of(*table));
+                if !self.statements.insert(version) {
+                    return Err("a statement is delivered twice".to_owned());
+                }
+            }
+            return Ok(false);
+        }
         let Upto::Place { end, .. } = &reach.upto else {
             for row in rows_of(&batch.batch) {
                 if !self.changes.insert((row.2, row.3)) {
                     return Err("a change is delivered twice".to_owned());
+                }
+                if table == WITHOUT_KEY {
+                    self.mirrors.count(row)?;
+                    continue;
                 }
                 self.mirrors.add(table, row);
                 kept.add(table, row);
             }
             return Ok(false);
         };
+        if table == WITHOUT_KEY {
+            rows_of(&batch.batch).try_for_each(|row| self.mirrors.count(row))?;
+            self.move_to(end, server, is_exact)?;
+            return Ok(true);
+        }
         let (before, after) = (read(&reach.base, table), read(end, table));
         let range = Range::between(&before, &after).ok_or("a batch of rows moves no position")?;
         for row in rows_of(&batch.batch) {
@@ -180,7 +235,7 @@ impl Consumer {
                 if place < place_of(&before) {
                     return Err(format!("{position} is before {before}"));
                 }
-                let tables = 0..TABLES;
+                let tables = 0..WITHOUT_KEY;
                 let new = tables.filter_map(|table| {
                     position.load.as_ref()?;
                     Some((table, Range::between(&read(&before, table), &read(position, table))?))
@@ -194,6 +249,9 @@ impl Consumer {
         let at = |error| format!("at {position}: {error}");
         if position.load.is_none() {
             return self.mirrors.check_all(expected).map_err(at);
+        }
+        if read(position, WITHOUT_KEY) == RowsRead::All {
+            self.mirrors.check(WITHOUT_KEY, Range::ALL, expected).map_err(at)?;
         }
         let mut exact = self.exact.iter();
         exact
@@ -225,5 +283,7 @@ impl Consumer {
 /// The rows of a table that were read.
 fn read(position: &Position, table: usize) -> RowsRead {
     let load: Option<&LoadProgress> = position.load.as_deref();
-    load.and_then(|load| load.tables.get(table)).map_or(RowsRead::Nothing, |one| one.read.clone())
+    let name = table.to_string();
+    let load = load.and_then(|load| load.tables.iter().find(|one| one.table == name));
+    load.map_or(RowsRead::Nothing, |one| one.read.clone())
 }

@@ -26,9 +26,13 @@ pub(super) enum Fault {
     ConsistentFromIgnored,
     /// The stored position does not contain it.
     ConsistentFromNotStored,
+    /// A load continues after a statement that replaced its table.
+    ReplacedIgnored,
+    /// The rows of a table without a key are those of a later snapshot than the first.
+    LaterSnapshot,
 }
 
-pub(super) const FAULTS: [Fault; 11] = [
+pub(super) const FAULTS: [Fault; 13] = [
     Fault::PositionOfStatus,
     Fault::GtidsAsExact,
     Fault::XaIgnored,
@@ -40,4 +44,6 @@ pub(super) const FAULTS: [Fault; 11] = [
     Fault::FollowingChunk,
     Fault::ConsistentFromIgnored,
     Fault::ConsistentFromNotStored,
+    Fault::ReplacedIgnored,
+    Fault::LaterSnapshot,
 ];

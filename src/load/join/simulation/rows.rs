@@ -1,6 +1,7 @@
 //! The rows of the model, and their batches.
 
 use super::faults::Fault;
+use super::server::{Statement, TABLES};
 use super::shared::{Shared, file_name};
 use crate::cancel::CancelToken;
 use crate::columnar::{PlanOptions, TablePlan};
@@ -26,6 +27,18 @@ pub(super) struct ModelRows {
     pub(super) version: i64,
     pub(super) ordinal: i64,
     pub(super) plan: Arc<TablePlan>,
+    /// No statement changes the table meanwhile.
+    pub(super) held: Option<Held>,
+    pub(super) is_keyless: bool,
+}
+
+/// A table that statements wait for.
+pub(super) struct Held(pub(super) Shared);
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.0.server().held = None;
+    }
 }
 
 /// A row or a deletion: key, value, version, ordinal.
@@ -51,6 +64,7 @@ impl ChunkRows for ModelRows {
             let next = if self.left > 0 { self.rows.next() } else { None };
             let Some((key, value)) = next else {
                 self.has_ended = true;
+                self.held = None;
                 break;
             };
             rows.push((key, Some(value), self.version, self.ordinal));
@@ -67,8 +81,8 @@ impl ChunkRows for ModelRows {
     fn read(&self) -> RowsRead {
         match self.last {
             _ if self.has_ended && self.left > 0 => RowsRead::All,
-            Some(key) => RowsRead::UpTo(key_values(key)),
-            None => RowsRead::Some,
+            Some(key) if !self.is_keyless => RowsRead::UpTo(key_values(key)),
+            _ => RowsRead::Some,
         }
     }
 
@@ -104,7 +118,31 @@ pub(super) fn plan(table: usize) -> Arc<TablePlan> {
     Arc::clone(&PLANS[table])
 }
 
-static PLANS: LazyLock<[Arc<TablePlan>; super::server::TABLES]> = LazyLock::new(|| {
+/// The number of a table whose rows are statements that change the others.
+pub(super) const STATEMENTS: usize = TABLES;
+
+/// A statement as the key of a row. With `is_loaded_again`, the tables are loaded from their first row.
+pub(super) fn statement_code(statement: Statement, is_loaded_again: bool) -> i64 {
+    let code = match statement {
+        Statement::Truncate(table) => table as i64,
+        Statement::Recreate(table) => 4 + table as i64,
+        Statement::Exchange => 8,
+    };
+    code + if is_loaded_again { 16 } else { 0 }
+}
+
+/// The statement of a code, and whether the tables are loaded again.
+pub(super) fn statement_of(code: i64) -> (Statement, bool) {
+    let table = (code & 3) as usize;
+    let statement = match code & 12 {
+        0 => Statement::Truncate(table),
+        4 => Statement::Recreate(table),
+        _ => Statement::Exchange,
+    };
+    (statement, code & 16 != 0)
+}
+
+static PLANS: LazyLock<[Arc<TablePlan>; STATEMENTS + 1]> = LazyLock::new(|| {
     std::array::from_fn(|table| {
         let mut column = Column::new(Some("id".into()), ColumnType::LongLong);
         (column.nullable, column.unsigned) = (false, Some(false));

@@ -27,8 +27,47 @@ pub(super) struct Entry {
     pub(super) start: Place,
     pub(super) end: Place,
     pub(super) changes: Vec<Change>,
+    /// The statement that changes tables, instead of a transaction.
+    pub(super) statement: Option<Statement>,
     /// True if `gtid_executed` contains it.
     is_executed: bool,
+}
+
+/// A statement that changes tables. It waits for the transactions and the chunks that use them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Statement {
+    Truncate(usize),
+    /// DROP and CREATE.
+    Recreate(usize),
+    /// RENAME, which exchanges the names of the tables with a key.
+    Exchange,
+}
+
+impl Statement {
+    /// True if it changes a table.
+    pub(super) fn is_of(self, table: usize) -> bool {
+        match self {
+            Self::Truncate(one) | Self::Recreate(one) => one == table,
+            Self::Exchange => table != WITHOUT_KEY,
+        }
+    }
+
+    /// The text in the log.
+    pub(super) fn text(self) -> String {
+        match self {
+            Self::Truncate(table) => format!("TRUNCATE TABLE `{table}`"),
+            Self::Recreate(table) => format!("DROP TABLE `{table}`"),
+            Self::Exchange => "RENAME TABLE `0` TO tmp, `1` TO `0`, tmp TO `1`".to_owned(),
+        }
+    }
+
+    /// Changes the rows.
+    pub(super) fn apply<T: Default>(self, tables: &mut [T; TABLES]) {
+        match self {
+            Self::Truncate(table) | Self::Recreate(table) => tables[table] = T::default(),
+            Self::Exchange => tables.swap(0, 1),
+        }
+    }
 }
 
 /// A transaction that has not finished.
@@ -62,12 +101,16 @@ pub(super) struct Counts {
     pub(super) other_chunks: u64,
     pub(super) broken_chunks: u64,
     pub(super) resumed: u64,
+    pub(super) statements: u64,
+    pub(super) exchanges: u64,
+    pub(super) without_key: u64,
 }
 
 impl Counts {
-    pub(super) fn all(&self) -> [u64; 8] {
+    pub(super) fn all(&self) -> [u64; 11] {
         let Self { rotations, kills, recovered, xa_commits, .. } = *self;
         let Self { exact_chunks, other_chunks, broken_chunks, resumed, .. } = *self;
+        let Self { statements, exchanges, without_key, .. } = *self;
         [
             rotations,
             kills,
@@ -77,6 +120,9 @@ impl Counts {
             other_chunks,
             broken_chunks,
             resumed,
+            statements,
+            exchanges,
+            without_key,
         ]
     }
 }
@@ -95,6 +141,14 @@ pub(super) struct Server {
     /// XA COMMIT statements since the server started.
     pub(super) xa_commits: u64,
     pub(super) counts: Counts,
+    /// The table that a chunk is reading: no statement changes it.
+    pub(super) held: Option<usize>,
+    /// The number of statements that changed each table, now and when a snapshot was opened last.
+    changed: [u64; TABLES],
+    changed_before: [u64; TABLES],
+    /// True if there is a table without a key.
+    pub(super) has_keyless: bool,
+    has_statements: bool,
     /// Transactions become visible in the order of the log.
     is_ordered: bool,
     has_xa: bool,
@@ -105,15 +159,21 @@ pub(super) struct Server {
 }
 
 impl Server {
-    pub(super) fn new(mut random: Random, is_ordered: bool, has_xa: bool) -> Self {
+    pub(super) fn new(
+        mut random: Random,
+        is_ordered: bool,
+        has_xa: bool,
+        has_keyless: bool,
+    ) -> Self {
         let mut initial = Tables::default();
         let rows = random.below(10);
-        for table in &mut initial {
-            for _ in 0..rows {
+        for (number, table) in initial.iter_mut().enumerate() {
+            for _ in 0..if number == WITHOUT_KEY && !has_keyless { 0 } else { rows } {
                 let key = random.below(KEYS) as i64;
                 table.insert(key, -key);
             }
         }
+        let has_statements = random.one_in(2);
         Self {
             tables: initial.clone(),
             initial,
@@ -122,11 +182,16 @@ impl Server {
             of_snapshot: START,
             xa_commits: 0,
             counts: Counts::default(),
+            held: None,
+            changed: [0; TABLES],
+            changed_before: [0; TABLES],
+            has_keyless,
+            has_statements,
             is_ordered,
             has_xa,
             transactions: Vec::new(),
             to_start: 10 + random.below(40),
-            next_value: 1,
+            next_value: KEYS as i64,
             random,
         }
     }
@@ -147,6 +212,7 @@ impl Server {
         match self.random.below(40) {
             0 => self.rotate(),
             1 => self.kill(),
+            2..6 if self.has_statements => self.change_tables(),
             2..12 => self.start_transaction(),
             _ if self.transactions.is_empty() => self.start_transaction(),
             _ => {
@@ -162,7 +228,12 @@ impl Server {
         }
         let mut changes = Vec::new();
         for _ in 0..=self.random.below(3) {
-            let table = self.random.below(TABLES as u64) as usize;
+            let count = TABLES - usize::from(!self.has_keyless);
+            let table = self.random.below(count as u64) as usize;
+            if table == WITHOUT_KEY {
+                changes.extend(self.keyless_change(&changes));
+                continue;
+            }
             let (key, other) = (self.random.below(KEYS) as i64, self.random.below(KEYS) as i64);
             if self.is_locked(&changes, table, key) {
                 continue;
@@ -190,6 +261,58 @@ impl Server {
             let is_xa = self.has_xa && self.random.one_in(2);
             self.transactions.push(Transaction { changes, is_xa, state: State::Running });
         }
+    }
+
+    /// An insert or a delete of a row of the table without a key: the model's key of a row is not used again.
+    fn keyless_change(&mut self, changes: &[Change]) -> Option<Change> {
+        self.next_value += 1;
+        let rows: Vec<_> = self.tables[WITHOUT_KEY].keys().copied().collect();
+        let row = rows.get(self.random.below(2 * KEYS) as usize).copied();
+        let row = row.filter(|row| !self.is_locked(changes, WITHOUT_KEY, *row));
+        let (key, value) = row.map_or((self.next_value, Some(self.next_value)), |row| (row, None));
+        Some(Change { table: WITHOUT_KEY, key, value })
+    }
+
+    /// A statement that changes a table with a key.
+    fn change_tables(&mut self) {
+        let table = self.random.below(2) as usize;
+        let statement = match self.random.below(3) {
+            0 => Statement::Truncate(table),
+            1 => Statement::Recreate(table),
+            _ => Statement::Exchange,
+        };
+        let is_used = self.transactions.iter().any(|one| match one.state {
+            State::Flushed(_) => true,
+            State::Committed(_) => false,
+            State::Running | State::Prepared => {
+                one.changes.iter().any(|change| statement.is_of(change.table))
+            }
+        });
+        if self.to_start == 0 || is_used || self.held.is_some_and(|table| statement.is_of(table)) {
+            return;
+        }
+        self.to_start -= 1;
+        let entry = self.append(Vec::new());
+        self.log[entry].statement = Some(statement);
+        self.log[entry].is_executed = true;
+        statement.apply(&mut self.tables);
+        self.of_snapshot = self.of_snapshot.max(self.end);
+        for (table, changed) in self.changed.iter_mut().enumerate() {
+            *changed += u64::from(statement.is_of(table));
+        }
+        self.counts.statements += 1;
+        self.counts.exchanges += u64::from(statement == Statement::Exchange);
+    }
+
+    /// Opens a snapshot of all rows.
+    pub(super) fn snapshot(&mut self) -> Tables {
+        self.changed_before = self.changed;
+        self.tables.clone()
+    }
+
+    /// True if a statement changed a table since the snapshot was opened: a SELECT fails then.
+    pub(super) fn is_changed(&self, table: usize) -> bool {
+        self.changed_before[table] != self.changed[table]
     }
 
     /// True if a transaction that is not visible yet changes a key, or one of `changes` does.
@@ -240,7 +363,7 @@ impl Server {
     fn append(&mut self, changes: Vec<Change>) -> usize {
         let start = self.end;
         self.end.offset += 10 + self.random.below(20);
-        self.log.push(Entry { start, end: self.end, changes, is_executed: false });
+        self.log.push(Entry { start, end: self.end, changes, statement: None, is_executed: false });
         self.log.len() - 1
     }
 
@@ -320,6 +443,8 @@ pub(super) fn apply(tables: &mut Tables, change: &Change) {
     };
 }
 
-pub(super) const TABLES: usize = 2;
+/// Two tables with a key, and one without.
+pub(super) const TABLES: usize = 3;
+pub(super) const WITHOUT_KEY: usize = 2;
 pub(super) const KEYS: u64 = 14;
 const START: Place = Place { file: 1, offset: 4 };

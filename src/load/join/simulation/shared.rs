@@ -57,16 +57,16 @@ impl Shared {
             Fault::PositionOfStatus => {
                 let end = server.end;
                 server.run();
-                (end, true, server.tables.clone())
+                (end, true, server.snapshot())
             }
             Fault::GtidsAsExact => self.between_gtids(&mut server),
             _ => match self.mode {
-                Mode::Mariadb => (server.of_snapshot, true, server.tables.clone()),
+                Mode::Mariadb => (server.of_snapshot, true, server.snapshot()),
                 Mode::LogStatus => self.between_log_status(&mut server),
                 Mode::Gtids => after_gtids(&mut server),
                 Mode::Lock => {
                     server.finish_flushed(true);
-                    (server.end, true, server.tables.clone())
+                    (server.end, true, server.snapshot())
                 }
             },
         };
@@ -81,7 +81,7 @@ impl Shared {
         let mut before = server.end;
         for _ in 0..MAX_TRIES {
             server.run();
-            let tables = server.tables.clone();
+            let tables = server.snapshot();
             server.run();
             server.finish_flushed(false);
             if server.xa_commits > 0 && self.fault != Fault::XaIgnored {
@@ -93,7 +93,7 @@ impl Shared {
             before = server.end;
         }
         server.run();
-        let tables = server.tables.clone();
+        let tables = server.snapshot();
         match server.xa_commits > 0 && self.fault != Fault::XaIgnored {
             true => after_gtids(server),
             false => (before, false, tables),
@@ -105,7 +105,7 @@ impl Shared {
         for _ in 0..MAX_TRIES {
             let before = server.executed();
             server.step();
-            let tables = server.tables.clone();
+            let tables = server.snapshot();
             if server.executed() == before {
                 return (before, true, tables);
             }
@@ -118,7 +118,7 @@ impl Shared {
 fn after_gtids(server: &mut Server) -> (Place, bool, Tables) {
     let place = server.executed_end();
     server.run();
-    (place, false, server.tables.clone())
+    (place, false, server.snapshot())
 }
 
 pub(super) fn place_of(position: &Position) -> Place {
