@@ -2336,6 +2336,7 @@ class LiveLog:
         chunk_rows: int = 262_144,
         max_rows_per_second: int | None = None,
         certificate: _Path | None = None,
+        rows_from: ConnectionSpec | None = None,
     ) -> LiveLog:
         """Returns the log of the servers from ``start``; see :meth:`binarrow.Server.stream`."""
     @staticmethod
@@ -2362,6 +2363,7 @@ class LiveLog:
         position: Position | None = None,
         locks: str | None = None,
         chunk_rows: int = 262_144,
+        max_rows_per_second: int | None = None,
         reconnect: float | None = 300.0,
     ) -> LiveLog:
         """Returns the rows of a range of a table, instead of the log."""
@@ -2422,6 +2424,18 @@ def file_start(
     reconnect: float | None = 300.0,
 ) -> Position:
     """Returns the position at the beginning of a file; see :meth:`binarrow.Server.file_start`."""
+
+def replaced_tables(
+    spec: ConnectionSpec,
+    tables: Sequence[str],
+    start: Position,
+    stop: Position,
+    *,
+    heartbeat: float = 10.0,
+    reconnect: float | None = 300.0,
+    skip_events: Sequence[int] | None = None,
+) -> list[str]:
+    """Returns those of the tables whose names statements between two positions may have given to other tables."""
 
 def read_schemas(
     spec: ConnectionSpec,

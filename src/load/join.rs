@@ -14,8 +14,9 @@
 //! Rows are in the order of their key, and each batch ends at a key. A load that was interrupted continues after the last key,
 //! with a new snapshot.
 
+use super::load_options::LoadOptions;
 use super::load_source::{LoadLog, LoadSource, ServerSource};
-use super::loader::{LoadOptions, Loader};
+use super::loader::Loader;
 use crate::cancel::CancelToken;
 use crate::error::Result;
 use crate::net::Server;

@@ -1,16 +1,18 @@
 //! Opens the chunks of an initial load, one after another.
 
 use super::LOG;
-use super::certificate::{CertificateFile, Counting};
+use super::certificate::Counting;
 use super::changed_tables::{MAX_CHANGES, PAUSE, is_change, is_of_changed_table};
 use super::chunk::{Chunk, ChunkEnd, Reading};
 use super::killer::Killer;
+use super::load_options::{LoadOptions, RowsFrom};
 use super::progress::Progress;
 use super::query::Part;
 use super::rows::{TableRequest, TableRows};
 use super::session::prepare_session;
-use super::snapshot::{Locks, Snapshot};
-use super::tables::{added, check_named, selected, without_key, without_replaced};
+use super::snapshot::Snapshot;
+use super::source_log::SourceLog;
+use super::tables::{added, check_key, check_named, selected, without_key, without_replaced};
 use crate::binlog::RowsKind;
 use crate::cancel::{CancelToken, OnCancel};
 use crate::change::TableFilter;
@@ -20,22 +22,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::net::{Endpoint, Server};
 use crate::position::{ChunkCount, LoadProgress, Position, RowsRead, TableLoad};
 use crate::reader::{BatchLimits, ReadOptions};
-use crate::schema::{RowKey, full_name};
 use crate::source::{Connecting, Connector, LiveOptions, OnReplaced};
 use std::sync::Arc;
-
-/// The options of an initial load.
-#[derive(Debug, Clone)]
-pub struct LoadOptions {
-    /// The locks that may be used to open snapshots.
-    pub locks: Locks,
-    /// The maximum number of rows of a chunk.
-    pub chunk_rows: u64,
-    /// The maximum number of rows per second; `None` for no limit.
-    pub max_rows_per_second: Option<u32>,
-    /// The file of the certificate.
-    pub certificate: Option<CertificateFile>,
-}
 
 /// Opens the chunks of a load.
 pub(super) struct Loader {
@@ -60,8 +48,10 @@ pub(super) struct Loader {
     server: Option<Server>,
     /// Ends the query of the connection when the read is cancelled: it may wait for a lock.
     killing: Option<OnCancel>,
-    /// The server's identity: rows and log are those of one server.
+    /// The identity of the server of the log, of which the rows are too, unless they are those of its replica.
     id: String,
+    /// The log, if the rows are those of a replica.
+    log: Option<SourceLog>,
 }
 
 impl Loader {
@@ -84,9 +74,20 @@ impl Loader {
         let endpoint = server.connection().options().endpoint.clone();
         let connector = only(&live.connector, endpoint);
         let live = LiveOptions { connector: Arc::clone(&connector), ..live.clone() };
-        let connecting = Connecting::new(&live);
-        connecting.watch(server.connection().handle()?);
-        let killing = Some(killed_by(&live.cancel, &mut server));
+        let id = server.identity().id.clone();
+        let (mut server, mut killing, mut log) = (Some(server), None, None);
+        let mut connecting = Connecting::new(&live);
+        if let Some(RowsFrom(rows)) = &load.rows_from {
+            // Rows are read over a connection to the replica.
+            server = None;
+            log = Some(SourceLog::new(&live));
+            let rows = LiveOptions { connector: Arc::clone(rows), ..live.clone() };
+            connecting = Connecting::new(&rows);
+        }
+        if let Some(server) = &mut server {
+            connecting.watch(server.connection().handle()?);
+            killing = Some(killed_by(&live.cancel, server));
+        }
         Ok(Self {
             options: load,
             tables: options.decode.tables.clone(),
@@ -100,9 +101,10 @@ impl Loader {
             keyless: 0,
             certified: None,
             live,
-            id: server.identity().id.clone(),
-            server: Some(server),
+            id,
+            server,
             killing,
+            log,
         })
     }
 
@@ -187,7 +189,6 @@ impl Loader {
             RowsRead::UpTo(key) => Some(key.clone()),
             RowsRead::Nothing | RowsRead::Some | RowsRead::All => None,
         };
-        let per_second = self.options.max_rows_per_second;
         let request = TableRequest {
             database: name.database.clone(),
             table: name.table.clone(),
@@ -195,10 +196,7 @@ impl Loader {
             part: Some(Part {
                 after,
                 upto: None,
-                // Its transaction is open for a second.
-                limit: per_second.map_or(self.options.chunk_rows, |rows| {
-                    self.options.chunk_rows.min(rows.into())
-                }),
+                limit: self.options.rows_of_snapshot(),
                 number: load.chunks,
                 rows_before: 0,
                 snapshot: self.first.clone(),
@@ -206,7 +204,8 @@ impl Loader {
                 position: None,
             }),
             locks: self.options.locks,
-            max_rows_per_second: per_second,
+            max_rows_per_second: self.options.max_rows_per_second,
+            log: self.log.clone(),
             plan: self.plan.clone(),
             limits: self.limits,
         };
@@ -280,7 +279,10 @@ impl Loader {
         for _ in 0..MAX_CHANGES {
             check_named(&self.tables, &tables)?;
             let keyless = without_key(server, &tables)?;
-            let snapshot = Snapshot::open(server, self.options.locks)?;
+            let mut snapshot = Snapshot::open(server, self.options.locks)?;
+            if let Some(log) = &self.log {
+                log.place(server, &mut snapshot, None)?;
+            }
             let now = selected(server, &self.tables)?;
             if now != tables {
                 server.connection().query("ROLLBACK")?;
@@ -409,33 +411,13 @@ impl Loader {
                 // The snapshot ended with its connection.
                 self.first = None;
                 let mut server = self.connecting.open()?;
-                self.check_server(Some(&server.identity().id))?;
+                if self.log.is_none() {
+                    self.check_server(Some(&server.identity().id))?;
+                }
                 self.killing = Some(killed_by(&self.live.cancel, &mut server));
                 Ok(server)
             }
         }
-    }
-}
-
-/// Checks that rows without a key are returned once, and that no change is returned in addition to them.
-fn check_key(rows: &TableRows, read: &RowsRead, is_first: bool) -> Result<()> {
-    let table = &rows.plan().table;
-    if table.row_key() != RowKey::FullRow {
-        return Ok(());
-    }
-    let name = full_name(&table.database, &table.table);
-    if *read == RowsRead::Some || !is_first {
-        return Err(Error::config(format!(
-            "{name} has no key, and the load was interrupted before all its rows were read, or the table is new since then: it \
-             cannot continue. Delete the rows from the target, and start the load again"
-        )));
-    }
-    match rows.snapshot().is_some_and(|snapshot| snapshot.is_exact) {
-        true => Ok(()),
-        false => Err(Error::config(format!(
-            "{name} has no key, and the position of its rows in the log is not exact, so changes would be returned twice: use \
-             ⟦locks=brief⟧, or exclude the table"
-        ))),
     }
 }
 

@@ -14,6 +14,7 @@
 //! | `between.rs` | values between two values of a key |
 //! | `range.rs` | reads the rows of a range |
 //! | `join.rs` | an initial load: chunks of rows, and the log between their snapshots |
+//! | `load_options.rs` | the options of a load |
 //! | `load_source.rs` | what the join reads: the chunks and the log of a server |
 //! | `loader.rs` | opens the chunks one after another |
 //! | `changed_tables.rs` | errors of queries whose table a statement changed |
@@ -23,6 +24,7 @@
 //! | `pace.rs` | limits the number of rows per second |
 //! | `progress.rs` | reports the progress |
 //! | `killer.rs` | ends a query that is not needed any more |
+//! | `source_log.rs` | the place of a replica's snapshot in the log of its source |
 //! | `session.rs` | the settings of the session |
 //! | `tables.rs` | the tables of a load |
 //! | `image.rs`, `temporal.rs`, `decimal.rs` | convert rows of the binary protocol to row images |
@@ -38,6 +40,7 @@ mod image;
 mod join;
 mod key;
 mod killer;
+mod load_options;
 mod load_source;
 mod loader;
 mod members;
@@ -50,19 +53,21 @@ mod row_hash;
 mod rows;
 mod session;
 mod snapshot;
+mod source_log;
 mod tables;
 mod temporal;
 
 pub use certificate::CertificateFile;
 pub use join::load;
 pub use killer::Killer;
-pub use loader::LoadOptions;
+pub use load_options::{LoadOptions, RowsFrom};
 pub use query::Part;
 pub use range::{TableRange, read_range};
 pub use ranges::{TableRanges, table_identity};
 pub use row_hash::{RowBytes, hash_rows};
 pub use rows::{TableRequest, TableRows};
 pub use snapshot::{Locks, Snapshot};
+pub use source_log::SourceLog;
 pub use tables::selected;
 
 /// The target of log messages.

@@ -6,7 +6,7 @@
 
 use super::changed_tables::{MAX_CHANGES, PAUSE, is_change};
 use super::chunk::{Chunk, Reading, ReleasedChunk};
-use super::loader::LoadOptions;
+use super::load_options::LoadOptions;
 use super::query::Part;
 use super::rows::{TableRequest, TableRows};
 use crate::cancel::CancelToken;
@@ -129,7 +129,7 @@ impl RangeRows {
             part: Some(Part {
                 after: range.after.clone(),
                 upto: range.upto.clone(),
-                limit: self.options.chunk_rows,
+                limit: self.options.rows_of_snapshot(),
                 number: range.number,
                 rows_before: self.rows,
                 snapshot: None,
@@ -137,6 +137,7 @@ impl RangeRows {
                 position: range.position.clone(),
             }),
             locks: self.options.locks,
+            log: None,
             max_rows_per_second: self.options.max_rows_per_second,
             plan: self.plan.clone(),
             limits: self.limits,

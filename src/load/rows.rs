@@ -7,6 +7,7 @@ use super::pace::Pace;
 use super::query::{ORDINALS_OF_ROW, Part, Query, TableKind, explain};
 use super::session::{hold, prepare_session};
 use super::snapshot::{Locks, Snapshot};
+use super::source_log::SourceLog;
 use crate::baseline::TableNow;
 use crate::binlog::{RowsEvent, RowsKind};
 use crate::cancel::CancelToken;
@@ -36,6 +37,8 @@ pub struct TableRequest {
     pub part: Option<Part>,
     /// The locks that may be used to open the snapshot.
     pub locks: Locks,
+    /// The log to which the rows belong, if it is that of another server.
+    pub log: Option<SourceLog>,
     /// The maximum number of rows per second; `None` for no limit.
     pub max_rows_per_second: Option<u32>,
     /// The options that determine the schema of batches.
@@ -63,6 +66,8 @@ pub struct TableRows {
     last: Option<KeyValues>,
     /// True if all rows are read although a part was requested: the table has another key.
     has_restarted: bool,
+    /// The log to which the rows belong, if it is that of another server.
+    log: Option<SourceLog>,
     /// True if a reader of the log needs the place after all changes that the rows contain.
     joins_log: bool,
     /// True if the snapshot remains open after the last row.
@@ -107,12 +112,18 @@ impl TableRows {
         let joins_log = |part: &Part| part.reached.is_some() || part.position.is_some();
         let needs_position =
             request.part.as_ref().is_some_and(joins_log) || request.plan.envelope.needs_position();
+        let reached = request.part.as_ref().and_then(|part| part.reached.as_ref());
         let mut snapshot = match is_open {
             Some(snapshot) => Some(snapshot),
-            None if needs_position => Some(Snapshot::open(&mut server, request.locks)?),
+            None if needs_position => {
+                let mut snapshot = Snapshot::open(&mut server, request.locks)?;
+                if let Some(log) = &request.log {
+                    log.place(&mut server, &mut snapshot, reached)?;
+                }
+                Some(snapshot)
+            }
             None => server.open_snapshot().map(|()| None)?,
         };
-        let reached = request.part.as_ref().and_then(|part| part.reached.as_ref());
         if let (Some(snapshot), Some(reached)) = (&mut snapshot, reached) {
             snapshot.move_to(reached);
         }
@@ -183,6 +194,7 @@ impl TableRows {
             key: reader,
             last: None,
             has_restarted,
+            log: request.log.clone(),
             joins_log: request.part.as_ref().is_some_and(|part| part.position.is_none()),
             keeps_snapshot,
             images: Vec::new(),
@@ -240,9 +252,10 @@ impl TableRows {
     /// The connection is lost, or the account may not query the end of the log.
     pub fn end_of_changes(&mut self) -> Result<Option<(String, u64)>> {
         match &self.snapshot {
-            Some(snapshot) if !snapshot.is_exact && self.joins_log => {
-                self.server.end_of_log().map(Some)
-            }
+            Some(snapshot) if !snapshot.is_exact && self.joins_log => match &self.log {
+                Some(log) => log.end().map(Some),
+                None => self.server.end_of_log().map(Some),
+            },
             _ => Ok(None),
         }
     }
@@ -316,16 +329,14 @@ impl TableRows {
         if self.image_rows > 0 {
             self.append()?;
         }
-        if let Some(pace) = self.pace.as_mut().filter(|_| !self.has_ended) {
-            pace.wait(self.image_rows as u64, cancel)?;
-        }
-        if self.has_ended {
+        if self.has_ended && !self.keeps_snapshot {
             // All rows are there: if this fails, the connection and its transaction have ended.
-            if !self.keeps_snapshot {
-                drop(self.server.connection().query("COMMIT"));
-            }
+            drop(self.server.connection().query("COMMIT"));
         }
-        Ok(())
+        match &mut self.pace {
+            Some(pace) => pace.wait(self.image_rows as u64, cancel),
+            None => Ok(()),
+        }
     }
 
     /// Appends the images to the builder, as the rows of a Write_rows event.

@@ -1,13 +1,14 @@
 //! The tables of an initial load.
 
 use super::LOG;
+use super::rows::TableRows;
 use crate::baseline::{TableNow, selects_database};
 use crate::change::TableFilter;
 use crate::ddl::TableName;
 use crate::error::{Error, Result};
 use crate::net::Server;
 use crate::position::{LoadProgress, RowsRead, TableLoad};
-use crate::schema::RowKey;
+use crate::schema::{RowKey, full_name};
 use crate::source::ReplacedTables;
 use std::collections::HashSet;
 
@@ -31,6 +32,28 @@ pub(super) fn without_key(server: &mut Server, tables: &[TableName]) -> Result<V
         }
     }
     Ok(found)
+}
+
+/// Checks that rows without a key are returned once, and that no change is returned in addition to them.
+pub(super) fn check_key(rows: &TableRows, read: &RowsRead, is_first: bool) -> Result<()> {
+    let table = &rows.plan().table;
+    if table.row_key() != RowKey::FullRow {
+        return Ok(());
+    }
+    let name = full_name(&table.database, &table.table);
+    if *read == RowsRead::Some || !is_first {
+        return Err(Error::config(format!(
+            "{name} has no key, and the load was interrupted before all its rows were read, or the table is new since then: it \
+             cannot continue. Delete the rows from the target, and start the load again"
+        )));
+    }
+    match rows.snapshot().is_some_and(|snapshot| snapshot.is_exact) {
+        true => Ok(()),
+        false => Err(Error::config(format!(
+            "{name} has no key, and the position of its rows in the log is not exact, so changes would be returned twice: use \
+             ⟦locks=brief⟧, or exclude the table"
+        ))),
+    }
 }
 
 /// Checks that the server has the tables that patterns name without wildcards.

@@ -10,7 +10,7 @@ use super::running::{LivePart, LiveSource};
 use crate::cancel::CancelToken;
 use crate::error::{Error, Result};
 use crate::history::{HistoryView, SchemaSnapshot};
-use crate::load::{CertificateFile, LoadOptions, Locks, TableRange};
+use crate::load::{CertificateFile, LoadOptions, Locks, RowsFrom, TableRange};
 use crate::net::{DumpOptions, random_id};
 use crate::position::{KeyValues, Place, Position};
 use crate::source::{LiveOptions, LiveStart, LogOptions, Stop, TableHistory};
@@ -78,7 +78,7 @@ impl PyLiveLog {
     #[staticmethod]
     #[pyo3(signature = (
         spec, start, *, ends, server_id, heartbeat, reconnect, max_latency, loads = false, locks = None, chunk_rows = 262_144,
-        max_rows_per_second = None, certificate = None,
+        max_rows_per_second = None, certificate = None, rows_from = None,
     ))]
     #[allow(clippy::too_many_arguments)] // Python's keywords
     fn after(
@@ -95,6 +95,7 @@ impl PyLiveLog {
         chunk_rows: u64,
         max_rows_per_second: Option<u32>,
         certificate: Option<PathBuf>,
+        rows_from: Option<&PyConnectionSpec>,
     ) -> Result<Self> {
         let dumping = Dumping::try_new(ends, server_id, heartbeat, reconnect)?;
         let max_latency = seconds("max_latency", max_latency)?;
@@ -102,6 +103,7 @@ impl PyLiveLog {
         let load = LoadOptions {
             max_rows_per_second: rows_per_second(max_rows_per_second)?,
             certificate: certificate.map(certificate_file),
+            rows_from: rows_from.map(|spec| RowsFrom(spec.connector(py))),
             ..load_options(locks, chunk_rows)?
         };
         Ok(Self {
@@ -156,7 +158,8 @@ impl PyLiveLog {
     /// Returns the rows of a range of a table, instead of the log.
     #[staticmethod]
     #[pyo3(signature = (
-        spec, table, *, after = None, upto = None, number = 0, position = None, locks = None, chunk_rows = 262_144, reconnect = 300.0,
+        spec, table, *, after = None, upto = None, number = 0, position = None, locks = None, chunk_rows = 262_144,
+        max_rows_per_second = None, reconnect = 300.0,
     ))]
     #[allow(clippy::too_many_arguments)] // Python's keywords
     fn rows(
@@ -169,6 +172,7 @@ impl PyLiveLog {
         position: Option<&PyPosition>,
         locks: Option<&str>,
         chunk_rows: u64,
+        max_rows_per_second: Option<u32>,
         reconnect: Option<f64>,
     ) -> Result<Self> {
         let (database, table) = table_name(table)?;
@@ -180,6 +184,10 @@ impl PyLiveLog {
             number,
             position: position.map(|position| outside_load(position.0.clone())).transpose()?,
         };
+        let load = LoadOptions {
+            max_rows_per_second: rows_per_second(max_rows_per_second)?,
+            ..load_options(locks, chunk_rows)?
+        };
         Ok(Self {
             spec: spec.clone_ref(py),
             start: LiveStart::Latest,
@@ -187,7 +195,7 @@ impl PyLiveLog {
             max_latency: Duration::ZERO,
             range: None,
             load: None,
-            rows: Some((load_options(locks, chunk_rows)?, range)),
+            rows: Some((load, range)),
         })
     }
 }
@@ -265,6 +273,7 @@ fn load_options(locks: Option<&str>, chunk_rows: u64) -> Result<LoadOptions> {
             chunk_rows,
             max_rows_per_second: None,
             certificate: None,
+            rows_from: None,
         }),
     }
 }

@@ -96,6 +96,7 @@ pub(super) fn read_table(
         position: None,
     });
     let request = TableRequest {
+        log: None,
         database: database.to_owned(),
         table: name.to_owned(),
         condition: r#where,

@@ -19,6 +19,7 @@ Errors that other programs had when they loaded tables, and the tests of them he
 | a load that takes longer than the log is kept | `test_the_log_is_purged_during_a_load` |
 | binlog.999999, then binlog.1000000 | the simulation, whose files get another digit |
 | columns in another order after ALTER TABLE | `test_a_column_is_added` |
+| transactions that a replica commits in another order, or has not committed yet | `test_load_replica.py` |
 """
 
 from __future__ import annotations
@@ -28,13 +29,13 @@ import os
 import random
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 
 import binarrow
 from support import live
+from support.oracles.load_mirrors import Mirrors, selected
 from support.servers.servers import Server
 from support.workloads import loads
 
@@ -47,44 +48,6 @@ SERVERS: dict[str, tuple[str, tuple[str, ...]]] = {
 if os.environ.get("BINARROW_ALL_SERVERS"):
     SERVERS["mariadb-10.11"] = ("mariadb-10.11", ())
 RESTARTS = int(os.environ.get("BINARROW_LOAD_RESTARTS", "5"))
-
-Row = tuple[Any, ...]
-Key = tuple[str, Row]
-
-
-@dataclass
-class Mirrors:
-    """Two consumers: one applies rows as they arrive, one keeps the latest row of each key."""
-
-    in_order: dict[Key, Row] = field(default_factory=dict)
-    latest: dict[Key, tuple[tuple[int, int], Row | None]] = field(default_factory=dict)
-
-    def apply(self, batch: binarrow.ChangeBatch) -> None:
-        names = loads.key_columns(batch.table)
-        for row in batch.to_pyarrow().to_pylist():
-            kind, order = row["_change_type"], (row["_commit_version"], row["_change_ordinal"])
-            values = tuple(value for name, value in row.items() if not name.startswith("_"))
-            key = (batch.table, tuple(row[name] for name in names))
-            is_gone = kind in ("delete", "update_preimage")
-            if is_gone:
-                self.in_order.pop(key, None)
-            else:
-                self.in_order[key] = values
-            if key not in self.latest or order >= self.latest[key][0]:
-                self.latest[key] = (order, None if is_gone else values)
-
-    def assert_are(self, rows: dict[Key, Row]) -> None:
-        assert self.in_order == rows
-        assert {key: row for key, (_, row) in self.latest.items() if row is not None} == rows
-
-
-def selected(source: binarrow.Server) -> dict[Key, Row]:
-    found = {}
-    for table in loads.TABLES:
-        names = loads.key_columns(table)
-        for row in source.read_table(f"live.{table}", envelope=[]).read_all().to_pylist():
-            found[table, tuple(row[name] for name in names)] = tuple(row.values())
-    return found
 
 
 @pytest.fixture(scope="module", params=SERVERS)

@@ -43,6 +43,7 @@ NAMES = Kind("names", "str | Sequence[str]", "keywords::Patterns")
 CODES = Kind("codes", "Sequence[int]", "Vec<u8>")
 PATH = Kind("path", "str | os.PathLike[str]")
 PEM = Kind("path", "str | os.PathLike[str] | bytes")
+SERVER = Kind("server", "Server")
 JSON = Kind("json", "Mapping[str, Any]", "storage::Storage")
 
 
@@ -129,6 +130,7 @@ __all__ = [
     "PATH",
     "PEM",
     "SECONDS",
+    "SERVER",
     "TEXT",
     "Flag",
     "Kind",

@@ -6,6 +6,7 @@ from binarrow.options.option import (
     COUNT,
     PATH,
     SECONDS,
+    SERVER,
     Flag,
     Kind,
     Option,
@@ -157,7 +158,12 @@ OPTIONS = (
         Chunks then have at most this number of rows, so that a transaction is open for a second.
         """,
         STREAM,
-        flag=Flag(
+        Spark(
+            of="server",
+            doc="The maximum number of rows that the tasks of a batch together read per second of"
+            " existing rows.",
+        ),
+        Flag(
             "--max-rows-per-second",
             {"sync": None, "tail": None, "verify": None},
             "ROWS",
@@ -183,6 +189,20 @@ OPTIONS = (
             "Write the number and the hash of the rows of each chunk of an initial load to this"
             " file, for 'binarrow load check'.",
         ),
+    ),
+    Option(
+        "rows_from",
+        SERVER,
+        None,
+        """
+        A replica from which an initial load reads the existing rows, instead of from this server.
+
+        The log is that of this server. Both need GTIDs, and the replica must log what it replicates
+        (``log_replica_updates``). Rows are returned at the place of their snapshot in the log of
+        this server, so a replica may lag. A :class:`ServerIdentityError` is raised if it has
+        transactions that this server lacks.
+        """,
+        STREAM,
     ),
     Option(
         "max_latency",

@@ -53,6 +53,7 @@ class Server(Session):
         chunk_rows: int = 262_144,
         max_rows_per_second: int | None = None,
         certificate: str | os.PathLike[str] | None = None,
+        rows_from: Server | None = None,
         max_latency: float = 0.5,
         include: None = None,
         **keywords: Unpack[ShapingKeywords],
@@ -72,6 +73,7 @@ class Server(Session):
         chunk_rows: int = 262_144,
         max_rows_per_second: int | None = None,
         certificate: str | os.PathLike[str] | None = None,
+        rows_from: Server | None = None,
         max_latency: float = 0.5,
         include: MarkerKind | Sequence[MarkerKind] | None,
         **keywords: Unpack[ShapingKeywords],
@@ -90,6 +92,7 @@ class Server(Session):
         chunk_rows: int = 262_144,
         max_rows_per_second: int | None = None,
         certificate: str | os.PathLike[str] | None = None,
+        rows_from: Server | None = None,
         max_latency: float = 0.5,
         include: MarkerKind | Sequence[MarkerKind] | None = None,
         **keywords: Unpack[ShapingKeywords],
@@ -156,6 +159,14 @@ class Server(Session):
                 ``binarrow load check`` compares it with the server. It contains no values. An
                 initial load that begins replaces the file. One that continues appends to it, and
                 raises a :class:`ConfigError` if it is not the file of this load.
+            rows_from: A replica from which an initial load reads the existing rows, instead of from
+                this server.
+
+                The log is that of this server. Both need GTIDs, and the replica must log what it
+                replicates (``log_replica_updates``). Rows are returned at the place of their
+                snapshot in the log of this server, so a replica may lag. A
+                :class:`ServerIdentityError` is raised if it has transactions that this server
+                lacks.
             max_latency: The maximum number of seconds that rows wait for their batch to fill, while
                 more rows arrive.
 
@@ -198,6 +209,7 @@ class Server(Session):
             chunk_rows=chunk_rows,
             max_rows_per_second=max_rows_per_second,
             certificate=None if certificate is None else Path(certificate).absolute(),
+            rows_from=None if rows_from is None else rows_from.__binarrow_connection__(),
             ends=ends,
             server_id=server_id,
             heartbeat=heartbeat,

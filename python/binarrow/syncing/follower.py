@@ -301,6 +301,7 @@ class Follower:
             stop="end" if self._settings.once else None,
             locks=self._settings.locks,
             max_rows_per_second=self._settings.max_rows_per_second,
+            rows_from=self._settings.rows_from,
             include=ITEMS if is_mirror else ITEMS[:2],
             history=self._structures.history,
             types=TYPES,

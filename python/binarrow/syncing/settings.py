@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from binarrow._native import ConfigError
 from binarrow.syncing.progress import SyncProgress
 from binarrow.syncing.summary import SyncSummary
+
+if TYPE_CHECKING:
+    from binarrow.server import Server
 
 Mode: TypeAlias = Literal["mirror", "history"]
 SchemaChanges: TypeAlias = Literal["follow", "fail"]
@@ -43,6 +46,8 @@ class Settings:
     """Patterns of tables that are loaded again."""
     locks: Literal["brief"] | None = None
     max_rows_per_second: int | None = None
+    rows_from: Server | None = None
+    """A replica from which existing rows are read."""
     max_rows: int = 250_000
     """The number of rows in memory at which they are committed before the interval ends."""
     max_bytes: int = 64 << 20

@@ -48,6 +48,7 @@ def sync(
     reload: str | Sequence[str] | None = None,
     locks: Literal["brief"] | None = None,
     max_rows_per_second: int | None = None,
+    rows_from: Server | None = None,
     busy_timeout: float = 300.0,
     metrics: str | None = None,
     progress: SyncProgress | None = None,
@@ -92,6 +93,8 @@ def sync(
         locks: As for :meth:`Server.stream`: ``"brief"`` permits a lock of all tables while the
             snapshot of a chunk is opened.
         max_rows_per_second: The maximum number of existing rows that are read per second.
+        rows_from: As for :meth:`Server.stream`: a replica from which the existing rows are read,
+            except those of tables without a key.
         busy_timeout: Seconds for which a commit waits while another process uses the target.
         metrics: An address, such as ``"127.0.0.1:9100"`` or ``"[::1]:9100"``, at which metrics for
             Prometheus are shown, under ``/metrics``, while the sync runs. A port alone is one of
@@ -126,6 +129,7 @@ def sync(
         reload=patterns(reload, "reload"),
         locks=locks,
         max_rows_per_second=max_rows_per_second,
+        rows_from=rows_from,
         busy_timeout=busy_timeout,
         on_commit=on_commit,
         is_stopped=is_stopped,
