@@ -96,7 +96,7 @@ mod _native {
     #[pymodule_export]
     use super::server::PyServer;
     #[pymodule_export]
-    use super::server_log::{file_start, range_end};
+    use super::server_log::{file_start, range_end, replaced_tables};
     #[pymodule_export]
     use super::split::{PySplit, link_splits, read_split, scan_splits};
     #[pymodule_export]

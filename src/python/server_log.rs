@@ -3,6 +3,7 @@
 use super::connection_spec::PyConnectionSpec;
 use super::errors::warn;
 use super::history_keyword::HistoryKeyword;
+use super::input::table_name;
 use super::interrupts::cancellable;
 use super::live_log::Dumping;
 use super::place::outside_load;
@@ -11,7 +12,8 @@ use super::read_options::skip_events as known_codes;
 use crate::error::{Error, Result};
 use crate::position::{Place, Position};
 use crate::source::{
-    LiveOptions, RangeBounds, RangeEnd, file_start as start_of, range_end as log_range_end,
+    LiveOptions, RangeBounds, RangeEnd, ReplacedTables, file_start as start_of,
+    range_end as log_range_end, replaced_tables as replaced_in,
 };
 use pyo3::prelude::*;
 use std::collections::HashSet;
@@ -71,6 +73,42 @@ pub(super) fn file_start(
     let dumping = Dumping::try_new(true, server_id, heartbeat, reconnect)?;
     let start = pass(py, spec, dumping, move |live| start_of(&name, live))?;
     Ok(PyPosition(Position { version_shift, ..start }))
+}
+
+/// Returns those of the tables whose names statements between two positions may have given to other tables.
+#[pyfunction]
+#[pyo3(signature = (spec, tables, start, stop, *, heartbeat = 10.0, reconnect = 300.0, skip_events = None))]
+#[allow(clippy::too_many_arguments)] // Python's keywords
+pub(super) fn replaced_tables(
+    py: Python<'_>,
+    spec: &PyConnectionSpec,
+    tables: Vec<String>,
+    start: &PyPosition,
+    stop: &PyPosition,
+    heartbeat: f64,
+    reconnect: Option<f64>,
+    skip_events: Option<Vec<u8>>,
+) -> PyResult<Vec<String>> {
+    let dumping = Dumping::try_new(true, None, heartbeat, reconnect)?;
+    let what = RangeBounds {
+        start: outside_load(start.0.clone())?,
+        stop: Some(stop.0.clone()),
+        max_bytes: None,
+        history: None,
+        skip_events: known_codes(skip_events)?,
+    };
+    let replaced = pass(py, spec, dumping, move |live| replaced_in(what, live))?;
+    let is_replaced = |table: &String| {
+        let (database, name) = table_name(table)?;
+        Ok(replaced.iter().any(|one: &ReplacedTables| one.contains(database, name)))
+    };
+    let mut found = Vec::new();
+    for table in tables {
+        if is_replaced(&table).map_err(|error: Error| PyErr::from(error))? {
+            found.push(table);
+        }
+    }
+    Ok(found)
 }
 
 fn pass<T: Send + 'static>(

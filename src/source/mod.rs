@@ -55,7 +55,7 @@ pub(crate) use log_name::name_logs;
 pub use options::{LogOptions, Start, Stop};
 pub(crate) use payload::{PayloadEvents, Unpacker};
 pub use replaced_tables::{OnReplaced, ReplacedTables};
-pub use scan::{RangeBounds, RangeEnd, range_end};
+pub use scan::{RangeBounds, RangeEnd, range_end, replaced_tables};
 pub use segment::{
     CarriedMap, CarriedStatement, FileContext, LargeTransaction, LogItem, PlacedItem, RowsSeen,
     Segment, Span, SpanDetails, SpentSegment,

@@ -7,8 +7,9 @@ use super::feed::ResumePoint;
 use super::follower::{SchemaFollower, follow};
 use super::live::{LiveFeed, LiveOptions, LiveStart, file_start};
 use super::options::{LogOptions, Stop};
+use super::replaced_tables::ReplacedTables;
 use super::table_history::TableHistory;
-use super::walk::Walk;
+use super::walk::{Step, Target, Walk};
 use crate::error::Result;
 use crate::history::SchemaHistory;
 use crate::position::{GtidState, Position};
@@ -82,7 +83,44 @@ fn resolved(position: Position, live: &LiveOptions) -> Result<Position> {
     Ok(pass(what, live.clone())?.position)
 }
 
+/// Reads a part of a server's log without rows, and returns the tables of each statement that replaces some.
+///
+/// # Errors
+/// Those of any live read.
+pub fn replaced_tables(what: RangeBounds, live: LiveOptions) -> Result<Vec<ReplacedTables>> {
+    let mut walk = walk_of(what, live)?;
+    walk.want_statements();
+    let mut replaced = Vec::new();
+    let mut read = |walk: &mut Walk| -> Result<()> {
+        while let Some(step) = walk.next(true)? {
+            match step {
+                Step::Statement(statement) if statement.target != Target::Temporary => {
+                    replaced.push(ReplacedTables::of(&statement.logged));
+                }
+                Step::LoneStatement(statement) => walk.pass_statement(&statement),
+                Step::Transaction(verdicts) => {
+                    let ended = walk.take_transaction()?;
+                    walk.pass(&ended, verdicts)?;
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    };
+    read(&mut walk).map_err(|error| walk.name_file(error))?;
+    Ok(replaced)
+}
+
 fn pass(what: RangeBounds, live: LiveOptions) -> Result<RangeEnd> {
+    let mut walk = walk_of(what, live)?;
+    let mut follower = SchemaFollower::new(&mut walk)?;
+    follow(&mut walk, &mut follower)?;
+    let warnings = walk.take_warnings();
+    Ok(RangeEnd { position: walk.position().clone(), warnings })
+}
+
+/// A walk over a part of a server's log, without rows.
+fn walk_of(what: RangeBounds, live: LiveOptions) -> Result<Walk> {
     let RangeBounds { start, stop, max_bytes, history, skip_events } = what;
     let start = LiveStart::Position(Box::new(start));
     let cancel = live.cancel.clone();
@@ -104,8 +142,5 @@ fn pass(what: RangeBounds, live: LiveOptions) -> Result<RangeEnd> {
     let begin = ResumePoint { position: Position { ahead: Vec::new(), ..begin.position }, ..begin };
     let mut walk = Walk::live(Box::new(feed), begin, options)?;
     walk.cancel_with(&cancel);
-    let mut follower = SchemaFollower::new(&mut walk)?;
-    follow(&mut walk, &mut follower)?;
-    let warnings = walk.take_warnings();
-    Ok(RangeEnd { position: walk.position().clone(), warnings })
+    Ok(walk)
 }

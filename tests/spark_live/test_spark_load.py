@@ -170,6 +170,48 @@ def test_a_table_that_is_replaced_is_loaded_again(
     assert len(selected(orders)) == before
 
 
+@both
+def test_tables_that_were_created_in_the_same_second(
+    spark: Any, orders: Server, tmp_path: Path
+) -> None:
+    """Only the log shows that they exchange their names."""
+    created = "SELECT COUNT(DISTINCT create_time) FROM information_schema.tables WHERE table_schema = 'live' AND table_name IN ('orders', 'other')"
+
+    def create() -> bool:
+        orders.execute(
+            "DROP TABLE IF EXISTS live.orders, live.other",
+            ORDERS,
+            ORDERS.replace("live.orders", "live.other"),
+            "SET SESSION information_schema_stats_expiry = 0" if not orders.is_mariadb else "DO 0",
+        )
+        return list(orders.query(created)) == [(1,)]
+
+    live.until(create)
+    Load(orders, seed=7).play(300)
+    orders.execute("INSERT INTO live.other SELECT id, 'other', total, paid_at FROM live.orders")
+    query = stream(spark, orders, tmp_path, maxRowsPerTrigger="25", truncates="skip")
+    live.until(lambda: len(offsets_of(tmp_path)) > 1, WAIT)
+    assert "chunks" in offsets(tmp_path)[-1]
+    orders.execute(
+        f"RENAME TABLE {TABLE} TO live.third, live.other TO {TABLE}, live.third TO live.other"
+    )
+    live.until(lambda: "chunks" not in offsets(tmp_path)[-1], WAIT)
+    query.processAllAvailable()
+    query.stop()
+    assert mirrored(spark, tmp_path) == selected(orders)
+    assert {row[1] for row in selected(orders)} == {"other"}
+
+
+def test_the_number_of_rows_per_second(spark: Any, orders: Server) -> None:
+    register(spark)
+    frame = spark.read.format("binarrow").options(**options(orders, maxRowsPerSecond="200")).load()
+    began = time.monotonic()
+    count = frame.count()
+    # Each of the two tasks reads at most half of the rows per second, and waits after a tenth of them.
+    assert time.monotonic() - began > (count - 2 * 20) / 200
+    assert count == len(selected(orders)) > 100
+
+
 REFUSED = {
     "no state file": ({}, "snapshotStateFile", "set the option snapshotStateFile"),
     "another place": (
@@ -179,6 +221,11 @@ REFUSED = {
     ),
     "no inserts": ({"operations": "update,delete"}, None, "leaves out the existing rows"),
     "a time too": ({"startingTimestamp": "0"}, None, "both name a place"),
+    "a limit without rows": (
+        {"startingOffsets": "earliest", "maxRowsPerSecond": "10"},
+        "snapshotStateFile",
+        "it is for the option startingOffsets=snapshot",
+    ),
     "no table": ({"table": "live.nothing"}, None, "no table live.nothing"),
 }
 

@@ -14,7 +14,13 @@ import logging
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from binarrow import ConfigError, Position, SchemaError
+from binarrow import (
+    ConfigError,
+    Position,
+    PositionPurgedError,
+    SchemaError,
+    ServerIdentityError,
+)
 from binarrow._native import selected_tables, table_identities
 from binarrow.spark.live.login import with_secret
 from binarrow.spark.live.row_ranges import DROPPED, RowChunks, TableChunks
@@ -53,9 +59,11 @@ class Load:
         if self._state.exists() and self._stored().count > 0:
             # A first batch that was planned before has numbers of these chunks.
             chunks = chunks.read_again([TableChunks.unused(self._stored().count)])
+        searched = self._log.new_head()
         tables = self._divided(needs_key=True)
         end = self._log.new_head()
-        self._store(chunks.read_again([each.not_before(end) for each in tables]))
+        chunks = chunks.read_again([each.not_before(end) for each in tables])
+        self._store(replace(chunks, searched=searched.to_json()))
 
     def begin_at_once(self) -> None:
         """Divides the rows for a load in one batch. Each process calls it.
@@ -161,6 +169,8 @@ class Load:
 
     def _update(self, start: Position | None) -> None:
         """Finds tables that were replaced since their rows were divided, or are dropped."""
+        searched = self._log.new_head()
+        replaced = self._replaced(searched)
         chunks = self._stored()
         current = chunks.current
         spec = self._live.target.connection_spec
@@ -194,10 +204,26 @@ class Load:
             [
                 table
                 for table, identity in now.items()
-                if identity not in (None, current[table].identity)
+                if identity is not None
+                and (table in replaced or identity != current[table].identity)
             ],
             start,
         )
+        self._store(replace(self._stored(), searched=searched.to_json()))
+
+    def _replaced(self, end: Position) -> list[str]:
+        """Returns the tables that statements may have replaced up to a position.
+
+        The log shows them: tables that were created in the same second have the same identity.
+        """
+        chunks = self._stored()
+        names = list(chunks.current)
+        if not chunks.searched:
+            return names  # an earlier version stored the state
+        try:
+            return self._log.replaced(names, Position.from_json(chunks.searched), end)
+        except (PositionPurgedError, ServerIdentityError):
+            return names
 
     def _end(self, start: Position | None) -> Position:
         """Returns the end of the log now, in the order of the positions of a batch's start."""
@@ -219,10 +245,14 @@ class Load:
     def _partitions(
         self, chunks: RowChunks, first: int, stop: int, position: str | None
     ) -> list[RowsPartition]:
-        target = with_secret(self._live.target)
+        target, live = with_secret(self._live.target), self._live
+        ranges = chunks.ranges(first, stop, live.num_partitions)
+        limit = live.max_rows_per_second
+        # All tasks may run at once.
+        each = None if limit is None else max(1, limit // max(1, len(ranges)))
         return [
-            RowsPartition(each, position, self._live.locks, self._live.chunk_rows, target)
-            for each in chunks.ranges(first, stop, self._live.num_partitions)
+            RowsPartition(one, position, live.locks, live.chunk_rows, each, target)
+            for one in ranges
         ]
 
     def _divided(self, *, needs_key: bool) -> list[TableChunks]:

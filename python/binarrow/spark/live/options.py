@@ -41,6 +41,7 @@ class LiveOptions:
     """The file in which a stream stores how the existing rows are divided."""
     locks: str | None
     chunk_rows: int
+    max_rows_per_second: int | None
     heartbeat: float
     reconnect: float
 
@@ -76,6 +77,7 @@ class LiveOptions:
             state_file=parsed.get("snapshotStateFile"),
             locks=parsed.get("locks"),
             chunk_rows=parsed.get("chunkRows", DEFAULT_CHUNK_ROWS),
+            max_rows_per_second=parsed.get("maxRowsPerSecond"),
             heartbeat=parsed.get("heartbeat", DEFAULT_HEARTBEAT),
             reconnect=parsed.get("reconnect", DEFAULT_RECONNECT),
         )
@@ -93,7 +95,8 @@ class LiveOptions:
         """
         if not self.loads:
             why = f"it is for {option('start', SNAPSHOT)}"
-            _refuse(self.given, ("locks", "chunkRows", "snapshotStateFile"), why)
+            own = ("locks", "chunkRows", "maxRowsPerSecond", "snapshotStateFile")
+            _refuse(self.given, own, why)
             return
         self.starting("latest")  # an error if a time is set too
         if "insert" not in options.get("operations", ("insert",)):

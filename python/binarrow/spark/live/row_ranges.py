@@ -108,6 +108,11 @@ class RowChunks:
     tables: tuple[TableChunks, ...]
     is_unchanged: bool | None = None
     """True if no table was replaced until the end of the load; None if that is not known yet."""
+    searched: str = ""
+    """The position up to which the log was searched for statements that replace tables.
+
+    Empty without a log.
+    """
 
     @property
     def count(self) -> int:
@@ -160,8 +165,8 @@ class RowChunks:
     def to_json(self) -> str:
         """Returns the stored form, which contains keys of rows."""
         tables = [{**each.__dict__, "ends": list(each.ends)} for each in self.tables]
-        stored = {"v": VERSION, "selected": self.selected, "is_unchanged": self.is_unchanged}
-        return json.dumps({**stored, "tables": tables})
+        stored = {**self.__dict__, "v": VERSION, "tables": tables}
+        return json.dumps(stored)
 
     @classmethod
     def from_json(cls, text: str) -> RowChunks:
@@ -174,7 +179,7 @@ class RowChunks:
         if not isinstance(stored, dict) or stored.get("v") != VERSION:
             raise ValueError("it is not a file of this version of binarrow")
         tables = tuple(map(_table, stored["tables"]))
-        return cls(stored["selected"], tables, stored["is_unchanged"])
+        return cls(stored["selected"], tables, stored["is_unchanged"], stored.get("searched", ""))
 
     def chunks(self, first: int, stop: int) -> Iterator[tuple[TableChunks, int, int]]:
         """Returns each chunk: its table, its number in the table, and its number."""

@@ -35,6 +35,8 @@ class RowsPartition(InputPartition):
     """The position of the rows: the start of the batch; None for those of their snapshots."""
     locks: str | None
     chunk_rows: int
+    max_rows_per_second: int | None
+    """The part of this task."""
     target: Target = field(repr=False)
 
     def read(self, reconnect: float, options: Mapping[str, Any]) -> BinlogReader:
@@ -48,6 +50,7 @@ class RowsPartition(InputPartition):
             position=None if self.position is None else Position.from_json(self.position),
             locks=self.locks,
             chunk_rows=self.chunk_rows,
+            max_rows_per_second=self.max_rows_per_second,
             reconnect=reconnect,
         )
         return read_binlog(rows, **options)

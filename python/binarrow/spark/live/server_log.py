@@ -21,6 +21,7 @@ from binarrow import (
     ServerIdentityError,
     Transaction,
 )
+from binarrow._native import replaced_tables
 from binarrow.server import Binlog, Server
 from binarrow.server.target import Target
 from binarrow.spark.live.log_files import NO_LIMIT
@@ -109,6 +110,18 @@ class ServerLog:
                 history=history,
                 skip_events=self._counted.get("skip_events"),
                 **self._waiting,
+            )
+        )
+
+    def replaced(self, tables: Sequence[str], start: Position, stop: Position) -> list[str]:
+        """Returns those of the tables that statements between two positions may have replaced."""
+        if start == stop:
+            return []
+        spec = self._target.connection_spec
+        skipped = self._counted.get("skip_events")
+        return self.ask(
+            lambda _: replaced_tables(
+                spec(), tables, start, stop, skip_events=skipped, **self._waiting
             )
         )
 
