@@ -23,6 +23,7 @@ pub mod limits;
 pub mod load;
 pub mod net;
 pub mod past;
+pub mod platform;
 pub mod position;
 pub mod protocol;
 pub mod reader;

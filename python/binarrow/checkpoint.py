@@ -156,8 +156,8 @@ class FileCheckpoint:
             raise self._damaged(str(error)) from None
 
     def _opened(self) -> Any:
-        # To open a named pipe without O_NONBLOCK would wait for a writer.
-        file = os.open(self._path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        # To open a named pipe without O_NONBLOCK, which Windows lacks, would wait for a writer.
+        file = os.open(self._path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
         if not stat.S_ISREG(os.fstat(file).st_mode):
             os.close(file)
             raise OSError("not a file")

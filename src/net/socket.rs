@@ -1,11 +1,11 @@
 //! A socket, TCP or Unix, whose reads have a time limit and can be ended from another thread.
 
 use crate::error::{Error, ErrorKind, Result};
-use socket2::{SockRef, TcpKeepalive};
+use crate::platform;
+use socket2::TcpKeepalive;
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, Shutdown, SocketAddr, TcpStream, ToSocketAddrs};
-use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 /// The address of a server.
@@ -48,7 +48,9 @@ impl std::fmt::Display for Endpoint {
 /// A connected socket.
 #[derive(Debug)]
 pub(super) struct Socket {
-    stream: Stream,
+    stream: socket2::Socket,
+    /// False for a Unix socket.
+    is_tcp: bool,
     /// The time when the current answer must be complete.
     deadline: Option<Instant>,
     /// The longest time that the other side may send nothing.
@@ -57,46 +59,32 @@ pub(super) struct Socket {
     timeout: Option<Duration>,
 }
 
-#[derive(Debug)]
-enum Stream {
-    Tcp(TcpStream),
-    Unix(UnixStream),
-}
-
 impl Socket {
     /// Connects to the host's addresses, one after another, until one answers, within `timeout`.
     pub(super) fn connect(endpoint: &Endpoint, timeout: Duration) -> Result<Self> {
-        let stream = match endpoint {
-            Endpoint::Tcp { host, port } => Stream::Tcp(connect_tcp(host, *port, timeout)?),
-            Endpoint::Unix(path) => Stream::Unix(connect_unix(path)?),
+        let (stream, is_tcp) = match endpoint {
+            Endpoint::Tcp { host, port } => (connect_tcp(host, *port, timeout)?, true),
+            Endpoint::Unix(path) => {
+                let connected = platform::connect_unix(path);
+                (connected.map_err(|error| Error::lost("cannot connect", error))?, false)
+            }
         };
-        let socket = Self { stream, deadline: None, silence: None, timeout: None };
-        socket
-            .set_timeout(
-                &|stream, limit| match stream {
-                    Stream::Tcp(stream) => stream.set_write_timeout(limit),
-                    Stream::Unix(stream) => stream.set_write_timeout(limit),
-                },
-                Some(timeout),
-            )
+        stream
+            .set_write_timeout(Some(not_zero(timeout)))
             .map_err(|error| Error::lost("cannot set up the socket", error))?;
-        Ok(socket)
+        Ok(Self { stream, is_tcp, deadline: None, silence: None, timeout: None })
     }
 
     /// Returns a handle that ends reads of this socket from another thread.
     pub(super) fn handle(&self) -> io::Result<SocketHandle> {
-        let stream = match &self.stream {
-            Stream::Tcp(stream) => Stream::Tcp(stream.try_clone()?),
-            Stream::Unix(stream) => Stream::Unix(stream.try_clone()?),
-        };
-        Ok(SocketHandle { stream, process: std::process::id() })
+        Ok(SocketHandle { stream: self.stream.try_clone()?, process: std::process::id() })
     }
 
     /// Sets whether closing the socket resets the connection.
     pub(super) fn set_reset(&self, reset: bool) {
-        if let Stream::Tcp(stream) = &self.stream {
+        if self.is_tcp {
             // If this fails, the server notices a little later.
-            let _ = SockRef::from(stream).set_linger(reset.then_some(Duration::ZERO));
+            let _ = self.stream.set_linger(reset.then_some(Duration::ZERO));
         }
     }
 
@@ -112,26 +100,9 @@ impl Socket {
 
     /// True if bytes can be read without waiting.
     pub(super) fn has_bytes(&self) -> bool {
-        let mut byte = [std::mem::MaybeUninit::uninit()];
-        let socket = match &self.stream {
-            Stream::Tcp(stream) => SockRef::from(stream),
-            Stream::Unix(stream) => SockRef::from(stream),
-        };
-        let flags = libc::MSG_PEEK | libc::MSG_DONTWAIT;
-        socket.recv_with_flags(&mut byte, flags).is_ok_and(|count| count > 0)
+        platform::has_bytes(&self.stream)
     }
 
-    fn set_timeout(
-        &self,
-        set: &dyn Fn(&Stream, Option<Duration>) -> io::Result<()>,
-        limit: Option<Duration>,
-    ) -> io::Result<()> {
-        // A timeout of zero would mean no timeout.
-        set(&self.stream, limit.map(|limit| limit.max(Duration::from_millis(1))))
-    }
-}
-
-impl Socket {
     /// Sets the time limit of the next read in the system.
     fn limit_read(&mut self) -> io::Result<()> {
         let left = self.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
@@ -140,13 +111,7 @@ impl Socket {
         }
         let limit = left.into_iter().chain(self.silence).min();
         if limit != self.timeout {
-            self.set_timeout(
-                &|stream, limit| match stream {
-                    Stream::Tcp(stream) => stream.set_read_timeout(limit),
-                    Stream::Unix(stream) => stream.set_read_timeout(limit),
-                },
-                limit,
-            )?;
+            self.stream.set_read_timeout(limit.map(not_zero))?;
             self.timeout = limit;
         }
         Ok(())
@@ -157,11 +122,7 @@ impl Read for Socket {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
             self.limit_read()?;
-            let result = match &mut self.stream {
-                Stream::Tcp(stream) => stream.read(buffer),
-                Stream::Unix(stream) => stream.read(buffer),
-            };
-            return match result {
+            return match self.stream.read(buffer) {
                 // A signal arrived; the TLS handshake continues.
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 // Unix systems report a timeout as "would block".
@@ -176,10 +137,7 @@ impl Read for Socket {
 
 impl Write for Socket {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match &mut self.stream {
-            Stream::Tcp(stream) => stream.write(bytes),
-            Stream::Unix(stream) => stream.write(bytes),
-        }
+        platform::send(&self.stream, bytes)
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -190,7 +148,7 @@ impl Write for Socket {
 /// Ends the reads and writes of a [`Socket`] in any thread.
 #[derive(Debug)]
 pub struct SocketHandle {
-    stream: Stream,
+    stream: socket2::Socket,
     /// The process that opened the connection.
     process: u32,
 }
@@ -202,14 +160,11 @@ impl SocketHandle {
             return;
         }
         // The connection may already be closed.
-        let _ = match &self.stream {
-            Stream::Tcp(stream) => stream.shutdown(Shutdown::Both),
-            Stream::Unix(stream) => stream.shutdown(Shutdown::Both),
-        };
+        let _ = self.stream.shutdown(Shutdown::Both);
     }
 }
 
-fn connect_tcp(host: &str, port: u16, timeout: Duration) -> Result<TcpStream> {
+fn connect_tcp(host: &str, port: u16, timeout: Duration) -> Result<socket2::Socket> {
     let failed = |error| Error::lost("cannot connect", error);
     let deadline = Instant::now() + timeout;
     let mut last = None;
@@ -227,9 +182,10 @@ fn connect_tcp(host: &str, port: u16, timeout: Duration) -> Result<TcpStream> {
                     .with_time(KEEPALIVE_IDLE)
                     .with_interval(KEEPALIVE_INTERVAL)
                     .with_retries(KEEPALIVE_PROBES);
-                SockRef::from(&stream).set_tcp_keepalive(&keepalive).map_err(failed)?;
                 stream.set_nodelay(true).map_err(failed)?;
-                return Ok(stream);
+                let socket = socket2::Socket::from(stream);
+                socket.set_tcp_keepalive(&keepalive).map_err(failed)?;
+                return Ok(socket);
             }
             Err(error) => last = Some(error),
         }
@@ -253,8 +209,9 @@ fn resolve(host: &str, port: u16, timeout: Duration) -> io::Result<Vec<SocketAdd
     receiver.recv_timeout(timeout).map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?
 }
 
-fn connect_unix(path: &Path) -> Result<UnixStream> {
-    UnixStream::connect(path).map_err(|error| Error::lost("cannot connect", error))
+/// Returns a limit that is not zero, which would mean no limit.
+fn not_zero(limit: Duration) -> Duration {
+    limit.max(Duration::from_millis(1))
 }
 
 impl Error {

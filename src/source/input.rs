@@ -1,8 +1,8 @@
 //! The sources of bytes: files, memory, streams. The only module for reading files that does I/O.
 
+use crate::platform;
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::FileExt;
+use std::io::{self, Read};
 
 /// Bytes that can be read at any offset.
 pub trait Input: Send {
@@ -19,7 +19,7 @@ pub struct FileInput(pub File);
 
 impl Input for FileInput {
     fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
-        self.0.read_at(buffer, offset)
+        platform::read_at(&self.0, buffer, offset)
     }
 
     fn size(&mut self) -> io::Result<Option<u64>> {
@@ -79,8 +79,8 @@ impl<R: Read + Send> SpooledInput<R> {
                 Err(error) => return Err(error),
             };
             self.ended = count == 0;
-            self.spool.seek(SeekFrom::Start(self.spooled))?;
-            self.spool.write_all(chunk.get(..count).unwrap_or_default())?;
+            let read = chunk.get(..count).unwrap_or_default();
+            platform::write_all_at(&self.spool, read, self.spooled)?;
             self.spooled += count as u64;
         }
         Ok(())
@@ -92,7 +92,7 @@ impl<R: Read + Send> Input for SpooledInput<R> {
         // It reads no more than is available: a short read is sufficient, and the caller may want
         // to stop.
         self.fill(offset.saturating_add(1))?;
-        self.spool.read_at(buffer, offset)
+        platform::read_at(&self.spool, buffer, offset)
     }
 
     fn size(&mut self) -> io::Result<Option<u64>> {

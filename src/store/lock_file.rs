@@ -2,9 +2,9 @@
 //! process ends in any way.
 
 use crate::error::{Error, Result};
+use crate::platform;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{ErrorKind, Read, Seek, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -23,12 +23,9 @@ impl LockFile {
     /// The folder is not writable: an [`ErrorKind::Config`](crate::ErrorKind::Config).
     pub(super) fn take(store: &Path, source: &str) -> Result<std::result::Result<Self, String>> {
         let path = path_of(store, source);
-        let opened = OpenOptions::new()
-            .read(true)
-            .write(true)
+        let opened = platform::for_owner_alone(OpenOptions::new().read(true).write(true))
             .create(true)
             .truncate(false)
-            .mode(0o600)
             .open(&path);
         let mut file = opened.map_err(|error| match error.kind() {
             ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
@@ -71,7 +68,7 @@ impl Drop for LockFile {
 
 /// Describes this process, for processes that try to take the lock later.
 pub(super) fn holder() -> String {
-    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let host = platform::host_name().unwrap_or_default();
     let host = if host.trim().is_empty() { "this host" } else { host.trim() };
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     format!("process {} on {host}, since {}", std::process::id(), utc(now.as_secs()))

@@ -1,9 +1,9 @@
 //! The statements of a store in SQLite.
 
 use crate::history::{EntryKey, EntryKind, EntryRange, EntryRow, StoreWrite, TimelineRow};
+use crate::platform;
 use rusqlite::{Connection, ErrorCode, Row, Transaction, TransactionBehavior, params};
 use std::fs::OpenOptions;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::time::Duration;
 
@@ -206,7 +206,10 @@ pub(super) fn version(connection: &Connection) -> rusqlite::Result<Version> {
 /// Creates a database and its tables; another process may do the same.
 pub(super) fn create(path: &Path) -> rusqlite::Result<()> {
     // Only its owner may read it. SQLite gives its other files the same mode. If this fails, opening it fails too.
-    let _ = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path);
+    let _ = platform::for_owner_alone(OpenOptions::new().write(true))
+        .create(true)
+        .truncate(false)
+        .open(path);
     let mut connection = Connection::open(path)?;
     connection.busy_timeout(BUSY)?;
     let wal = || connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()));

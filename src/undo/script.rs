@@ -8,10 +8,10 @@ use super::part;
 use super::table::{Counted, Table, TableCounts};
 use crate::columnar::TablePlan;
 use crate::error::{Error, Result};
+use crate::platform;
 use crate::reader::ChangeBatch;
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
 /// SQL under construction, then SQL that is returned in pieces.
@@ -186,7 +186,7 @@ impl UndoScript {
             let (from, size) = (piece.len(), left.min(PIECE));
             piece.resize(from + size, 0);
             if let (Some(file), Some(buffer)) = (&self.file, piece.get_mut(from..)) {
-                file.read_exact_at(buffer, block.start + output.within)
+                platform::read_exact_at(file, buffer, block.start + output.within)
                     .map_err(|error| Error::io("cannot read the temporary file", error))?;
             }
             output.within += size as u64;
@@ -219,7 +219,7 @@ impl UndoScript {
                 self.file = Some(tempfile::tempfile().map_err(failed)?);
             }
             if let Some(file) = &self.file {
-                file.write_all_at(&text, start).map_err(failed)?;
+                platform::write_all_at(file, &text, start).map_err(failed)?;
             }
             self.len += len;
         }

@@ -102,8 +102,9 @@ class _Pipe:
         return False
 
     def read(self, size: int) -> bytes:
-        while not select.select([self._number], [], [], PATIENCE)[0]:
-            pass  # Python runs the handlers of signals between two rounds
+        # Python runs the handlers of signals between two rounds. Windows selects only sockets.
+        while sys.platform != "win32" and not select.select([self._number], [], [], PATIENCE)[0]:
+            pass
         return os.read(self._number, size)
 
 

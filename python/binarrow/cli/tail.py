@@ -8,6 +8,7 @@ import select
 import signal
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
 from typing import Annotated, Any, NoReturn, Self
@@ -50,7 +51,9 @@ PATIENCE = 0.25
 PRINTING = 1.0
 """Seconds that printing a batch may take after a signal if no process reads the output."""
 
-OUTPUT_CLOSED = 128 + signal.SIGPIPE
+OUTPUT_CLOSED = 128 + 13  # the number of SIGPIPE
+
+ALARM: tuple[int, ...] = () if sys.platform == "win32" else (signal.SIGALRM,)
 
 EXIT_CODES = {
     OUTPUT_CLOSED: "the process that reads the output has ended",
@@ -134,8 +137,7 @@ def _follow(stream: Stream[Any], printer: _JsonPrinter | _TextPrinter, signals: 
     All changes before the position on stderr are on stdout completely.
     """
     position = None  # after the printed changes; None before the first read
-    watched = select.poll()
-    watched.register(sys.stdout.fileno(), 0)
+    output_is_closed = _watch_output()
     try:
         while signals.received is None:
             try:
@@ -153,7 +155,7 @@ def _follow(stream: Stream[Any], printer: _JsonPrinter | _TextPrinter, signals: 
                     printer.print_marker(change)
                 sys.stdout.flush()
             signals.is_printing = False
-            if change is None and any(event & select.POLLERR for _, event in watched.poll(0)):
+            if change is None and output_is_closed():
                 position = None  # no process would continue
                 raise typer.Exit(OUTPUT_CLOSED)
             position = stream.position
@@ -166,6 +168,15 @@ def _follow(stream: Stream[Any], printer: _JsonPrinter | _TextPrinter, signals: 
         signals.is_printing = False
         if position is not None:
             print(f"binarrow: continue from {position}", file=sys.stderr, flush=True)
+
+
+def _watch_output() -> Callable[[], bool]:
+    """Returns a function that is true if no process reads the output any more."""
+    if sys.platform == "win32":
+        return lambda: False  # the next line that is printed is an error
+    watched = select.poll()
+    watched.register(sys.stdout.fileno(), 0)
+    return lambda: any(event & select.POLLERR for _, event in watched.poll(0))
 
 
 class _PrintingEndedError(Exception):
@@ -186,7 +197,7 @@ class _Signals:
         self._before: dict[int, Any] = {}
 
     def __enter__(self) -> Self:
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGALRM):
+        for number in (signal.SIGINT, signal.SIGTERM, *ALARM):
             before = signal.getsignal(number)
             if before is not signal.SIG_IGN:  # set by `nohup` and by `&` of a shell
                 self._before[number] = before
@@ -194,18 +205,24 @@ class _Signals:
         return self
 
     def __exit__(self, *_exception: object) -> None:
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        _raise_alarm(0)
         for number, before in self._before.items():
             signal.signal(number, before)
 
     def _note(self, number: int, _frame: FrameType | None) -> None:
         is_first = self.received is None
-        if is_first and number != signal.SIGALRM:
+        if is_first and number not in ALARM:
             self.received = number
-            signal.setitimer(signal.ITIMER_REAL, PRINTING, PRINTING)
+            _raise_alarm(PRINTING)
         elif self.is_printing:
             self.is_printing = False
             raise _PrintingEndedError
+
+
+def _raise_alarm(seconds: float) -> None:
+    """Raises ALARM every `seconds`, or never if this is 0. Windows has no such signal."""
+    if sys.platform != "win32":
+        signal.setitimer(signal.ITIMER_REAL, seconds, seconds)
 
 
 def _drop_output() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -19,11 +20,9 @@ class Lock:
         self._file = -1
 
     def __enter__(self) -> Self:
-        import fcntl  # Windows does not have it
-
-        self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        self._file = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
         try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _lock(self._file)
         except OSError:
             os.close(self._file)
             raise TargetBusyError(
@@ -38,6 +37,22 @@ class Lock:
         traceback: TracebackType | None,
     ) -> None:
         os.close(self._file)
+
+
+def _lock(file: int) -> None:
+    """Locks an open file.
+
+    Raises:
+        OSError: It is locked.
+    """
+    if sys.platform == "win32":
+        import msvcrt
+
+        msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
+    else:
+        import fcntl
+
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 __all__ = ["Lock"]

@@ -2,10 +2,10 @@
 
 use crate::error::{Error, Result};
 use crate::limits::MAX_IN_MEMORY;
+use crate::platform;
 use crate::source::input::Input;
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
 
 /// The bytes of a file from an offset on, to which bytes are appended.
 #[derive(Debug)]
@@ -45,13 +45,13 @@ impl Spool {
 
     fn try_push(&mut self, bytes: &[u8]) -> io::Result<()> {
         if let Some((file, len)) = &mut self.file {
-            file.write_all_at(bytes, *len)?;
+            platform::write_all_at(file, bytes, *len)?;
             *len += bytes.len() as u64;
             return Ok(());
         }
         if self.memory.len() + bytes.len() > self.limit {
             let file = tempfile::tempfile()?;
-            file.write_all_at(bytes, 0)?;
+            platform::write_all_at(&file, bytes, 0)?;
             self.file = Some((file, bytes.len() as u64));
             return Ok(());
         }
@@ -77,7 +77,7 @@ impl Input for Spool {
         let at = (at - self.memory.len()) as u64;
         let left = usize::try_from(len.saturating_sub(at)).unwrap_or(usize::MAX);
         let len = buffer.len().min(left);
-        file.read_at(buffer.get_mut(..len).unwrap_or_default(), at)
+        platform::read_at(file, buffer.get_mut(..len).unwrap_or_default(), at)
     }
 
     fn size(&mut self) -> io::Result<Option<u64>> {
