@@ -38,11 +38,11 @@ def new_file(path: Path, option: str = "--to") -> Iterator[BinaryIO]:
         output.flush()
         return
     try:
-        created = open(path, "xb", opener=lambda name, flags: os.open(name, flags, 0o600))
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
     except FileExistsError:
         raise ConfigError(f"{option} {path}: the file exists; choose another name") from None
     try:
-        with created as file:
+        with path.open("wb") as file:
             yield file
     except BaseException:
         path.unlink(missing_ok=True)
