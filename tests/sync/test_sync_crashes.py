@@ -26,6 +26,7 @@ from binarrow.syncing import (
     lake,
 )
 from support.oracles.iceberg_tables import catalog_of
+from support.oracles.valid_rows import check_current
 from support.sync_source import Source
 
 STRIDE = int(os.environ.get("BINARROW_SYNC_CRASHES", "47"))
@@ -45,6 +46,8 @@ PLACES: tuple[tuple[Any, str], ...] = (
     (delta_table, "sync"),
     (delta_table.Table, "mark"),
     (delta_table.Table, "write"),
+    (delta_table.Table, "write_versions"),
+    (delta_table.Table, "end"),
     (iceberg_store, "move_away"),
     (iceberg_table, "_write"),
     (iceberg_table, "sync"),
@@ -145,6 +148,35 @@ def test_crashes_of_a_mirror(source: Source) -> None:
     assert crashes(source, prepare, check, on_drop="drop") > 20
     left = {one.name.partition("-")[0] for one in (source.file / "_binarrow").iterdir()}
     assert left == {"lock", "position", "structures"}
+
+
+def test_crashes_of_versions(source: Source) -> None:
+    """Each change is one version, and one version of each row is current."""
+    source.execute(
+        *(f"CREATE TABLE {one} (id INT PRIMARY KEY, v INT)" for one in TABLES),
+        *(f"INSERT INTO {one} VALUES (1, 1), (2, 1)" for one in TABLES),
+    )
+    source.sync(mode="scd2")
+    values: Counter[int] = Counter({1: 2 * len(TABLES)})
+
+    def prepare(place: int) -> None:
+        source.execute(
+            *(f"UPDATE {one} SET v = {place + 1}" for one in TABLES),
+            "TRUNCATE c",
+            f"INSERT INTO c VALUES (1, {place + 1})",
+        )
+        rows_of_c = 2 if place == 1 else 1
+        values[place + 1] += 2 * (len(TABLES) - 1) + rows_of_c + 1
+
+    def check() -> None:
+        found: Counter[int] = Counter()
+        for table in TABLES:
+            for row in source.read(f"shop.{table}").elements():
+                found[int(dict(row)["v"])] += 1
+        assert found == values
+        check_current(source, *(f"shop.{one}" for one in TABLES))
+
+    assert crashes(source, prepare, check, mode="scd2") > 20
 
 
 def test_crashes_while_a_table_is_parked(source: Source) -> None:

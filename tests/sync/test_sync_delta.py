@@ -80,7 +80,7 @@ def test_changes_of_another_program(shop: Source) -> None:
     """It may compact a table while the sync runs; a table that it replaced is refused."""
     folder = str(folder_of(shop.file, "shop.t"))
     shop.execute("INSERT INTO t VALUES (2, 2)")
-    real = delta_table._source
+    real = delta_table._tagged
 
     def late(*arguments: Any) -> Any:
         DeltaTable(folder).optimize.compact()
@@ -89,14 +89,14 @@ def test_changes_of_another_program(shop: Source) -> None:
         return real(*arguments)
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(delta_table, "_source", late)
+        patched.setattr(delta_table, "_tagged", late)
         shop.sync()
     shop.check("shop.t")
     rows = DeltaTable(folder).to_pyarrow_table()
     shutil.rmtree(folder)
     write_deltalake(folder, rows)
     shop.execute("INSERT INTO t VALUES (3, 3)")
-    with pytest.raises(binarrow.SyncError, match=r"shop\.t: .* exclude_tables"):
+    with pytest.raises(binarrow.SyncError, match=r"shop\.t: .* reload="):
         shop.sync()
     shop.execute("CREATE TABLE other (id INT PRIMARY KEY)")
     shop.sync(exclude_tables="shop.t")

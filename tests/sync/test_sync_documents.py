@@ -14,6 +14,7 @@ from support.documents import environment, examples, statements
 from support.oracles.delta_tables import read_delta
 from support.oracles.duckdb_tables import read_source, read_target
 from support.oracles.iceberg_tables import read_iceberg
+from support.oracles.valid_rows import valid_rows
 from support.sync_source import SECRET, Source
 
 ORDERS = "shop.orders"
@@ -53,11 +54,15 @@ def test_examples(source: Source, language: str) -> None:
         )
         assert ran.returncode == 0, ran.stderr
         file, lake = source.folder / "mirror.duckdb", source.folder / "lake"
+        versions = source.folder / "versions.duckdb"
         if file.exists():
             found = read_target(file, ORDERS)
+        elif versions.exists():
+            found = valid_rows(read_target(versions, ORDERS), None, ("id",))
         else:
             found = (read_delta if "delta" in code else read_iceberg)(lake, ORDERS)
         assert found == read_source(source.server, ORDERS)
         file.unlink(missing_ok=True)
+        versions.unlink(missing_ok=True)
         shutil.rmtree(lake, ignore_errors=True)
     source.execute("DROP USER repl@'%'")

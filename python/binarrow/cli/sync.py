@@ -50,6 +50,7 @@ class Mode(StrEnum):
 
     mirror = "mirror"
     history = "history"
+    scd2 = "scd2"
 
 
 class SchemaChanges(StrEnum):
@@ -144,7 +145,9 @@ def command(
     ] = 10.0,
     mode: Annotated[
         Mode,
-        typer.Option(help="mirror: the current rows. history: all changes."),
+        typer.Option(
+            help="mirror: the current rows. history: all changes. scd2: all versions of rows."
+        ),
     ] = Mode.mirror,
     schema_changes: Annotated[
         SchemaChanges,

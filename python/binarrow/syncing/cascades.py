@@ -14,6 +14,7 @@ from binarrow._native import Position, UnloggedChange
 from binarrow.syncing.errors import SyncError
 from binarrow.syncing.names import split
 from binarrow.syncing.repeated_deletes import repeat
+from binarrow.syncing.versions import version_before
 
 if TYPE_CHECKING:
     from binarrow.syncing.tables import Tables
@@ -61,9 +62,9 @@ class Cascades:
         """Adds the effects of all transactions before a position to the next commit."""
         is_divided = self._is_divided or bool(self._found and position.ahead)
         self._is_divided = is_divided and bool(position.ahead)
-        end = _version(position)
-        complete = [one for one in self._found if one.commit_version < end]
-        self._found = [one for one in self._found if one.commit_version >= end]
+        last = version_before(position)
+        complete = [one for one in self._found if one.commit_version <= last]
+        self._found = [one for one in self._found if one.commit_version > last]
         for group in _components(complete):
             if is_divided or not repeat(self._tables, group):
                 self._read_again(group)
@@ -93,12 +94,6 @@ def _components(changes: list[UnloggedChange]) -> list[list[UnloggedChange]]:
         first[1].append(one)
         groups = [group for group in groups if not any(group is other for other in others)]
     return [group for _, group in groups]
-
-
-def _version(position: Position) -> int:
-    """Returns the version of a transaction that begins at the base of a position."""
-    number = (position.file_number or 0) + position.version_shift
-    return number << 40 | position.offset
 
 
 __all__ = ["Cascades"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+from datetime import UTC
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
@@ -12,8 +13,10 @@ from deltalake import CommitProperties, DeltaTable, Field, Schema, Transaction, 
 from deltalake.exceptions import TableNotFoundError
 
 from binarrow.atomic_file import sync
-from binarrow.syncing.operations import Alter, NewColumn, Write
+from binarrow.syncing.operations import Alter, End, NewColumn, Versions, Write
 from binarrow.syncing.reduce import CHANGE
+from binarrow.syncing.rows import FROM_VERSION, TO_VERSION, VALID_TO
+from binarrow.syncing.versions import added_values
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,6 +25,9 @@ if TYPE_CHECKING:
     from pyarrow.dataset import Dataset
 
 LOG = "_delta_log"
+
+TIME = "TIMESTAMP WITH TIME ZONE"
+"""The type of a time in statements."""
 
 STATISTICS = "delta.dataSkippingStatsColumns"
 """The property with the columns of which files have statistics."""
@@ -116,7 +122,7 @@ class Table:
         columns = {_quoted(one): f"s.{_quoted(one)}" for one in change.rows.column_names}
         (
             table.merge(
-                _source(change),
+                _tagged(change.rows.schema, {"write": change.rows, "delete": change.deleted}),
                 same,
                 source_alias="s",
                 target_alias="t",
@@ -129,6 +135,44 @@ class Table:
             .execute()
         )
         if self.number < number:  # none of the rows existed
+            self.mark(number)
+
+    def write_versions(self, change: Versions, number: int) -> None:
+        """Adds versions of rows, and ends those that were current."""
+        table = self._opened()
+        if not table.file_uris():
+            self.append(change.rows, number)
+            return
+        same = " AND ".join(f"t.{_quoted(one)} = s.{_quoted(one)}" for one in change.key)
+        is_end = f"s.{_quoted(CHANGE)} = 'end'"
+        columns = {_quoted(one): f"s.{_quoted(one)}" for one in change.rows.column_names}
+        (
+            table.merge(
+                _tagged(change.rows.schema, {"write": change.rows, "end": change.ended}),
+                f"{same} AND t.{TO_VERSION} IS NULL AND {is_end}",
+                source_alias="s",
+                target_alias="t",
+                streamed_exec=False,  # statistics of the changes exclude files
+                commit_properties=self._properties(number),
+            )
+            .when_matched_update({one: f"s.{one}" for one in (VALID_TO, TO_VERSION)})
+            .when_not_matched_insert(columns, predicate=f"NOT ({is_end})")
+            .execute()
+        )
+        if self.number < number:  # none of the rows existed
+            self.mark(number)
+
+    def end(self, change: End, number: int) -> None:
+        """Ends current versions of rows."""
+        table = self._opened()
+        older = "" if change.before is None else f" AND {FROM_VERSION} < {change.before}"
+        time = change.time.astimezone(UTC).isoformat()
+        table.update(
+            predicate=f"{TO_VERSION} IS NULL{older}",
+            updates={VALID_TO: f"CAST('{time}' AS {TIME})", TO_VERSION: str(change.version)},
+            commit_properties=self._properties(number),
+        )
+        if self.number < number:
             self.mark(number)
 
     def alter(self, change: Alter, number: int) -> None:
@@ -146,7 +190,7 @@ class Table:
         schema = pa.schema([column.field for column in change.columns])
         batches = self._dataset(table).to_batches(batch_readahead=2, fragment_readahead=1)
         rows = pa.RecordBatchReader.from_batches(
-            schema, (_altered(batch, change.columns, schema) for batch in batches)
+            schema, (_altered(batch, change, schema) for batch in batches)
         )
         write_deltalake(
             table, rows, mode="overwrite", schema_mode="overwrite", commit_properties=committed
@@ -223,21 +267,20 @@ def _statistics(schema: pa.Schema) -> dict[str, str]:
     return {STATISTICS: ",".join(f"`{name}`" for name in exact[:LISTED])}
 
 
-def _source(change: Write) -> pa.Table:
-    """Returns all rows of a change, with a column that distinguishes those to be deleted."""
+def _tagged(schema: pa.Schema, kinds: Mapping[str, pa.Table]) -> pa.Table:
+    """Returns rows of several kinds, with a column that contains the kind."""
     import pyarrow as pa
 
-    rows, deleted = change.rows, change.deleted
     parts = []
-    for part, kind in ((rows, "write"), (deleted, "delete")):
+    for kind, part in kinds.items():
         columns = [
             part.column(field.name)
             if field.name in part.column_names
             else pa.nulls(part.num_rows, field.type)
-            for field in rows.schema
+            for field in schema
         ]
-        kinds = pa.repeat(pa.scalar(kind, pa.string()), part.num_rows)
-        parts.append(pa.table([*columns, kinds], [*rows.column_names, CHANGE]))
+        tags = pa.repeat(pa.scalar(kind, pa.string()), part.num_rows)
+        parts.append(pa.table([*columns, tags], [*schema.names, CHANGE]))
     return pa.concat_tables(parts)
 
 
@@ -256,17 +299,14 @@ def _added(schema: pa.Schema, columns: tuple[NewColumn, ...]) -> list[pa.Field]:
     return [one.field for one in new] if same and simple else []
 
 
-def _altered(
-    batch: pa.RecordBatch, columns: tuple[NewColumn, ...], schema: pa.Schema
-) -> pa.RecordBatch:
+def _altered(batch: pa.RecordBatch, change: Alter, schema: pa.Schema) -> pa.RecordBatch:
     import pyarrow as pa
 
-    count = batch.num_rows
     found = [
-        pa.repeat(pa.scalar(column.value, column.field.type), count)
+        added_values(change, column, batch)
         if column.source is None
         else batch.column(column.source).cast(column.field.type)
-        for column in columns
+        for column in change.columns
     ]
     return pa.RecordBatch.from_arrays(found, schema=schema)
 

@@ -9,28 +9,17 @@ from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import duckdb
 
 from binarrow._native import Position
-from binarrow.syncing.duckdb_snapshot import DuckdbSnapshot, quoted
+from binarrow.syncing.duckdb_operations import apply
+from binarrow.syncing.duckdb_snapshot import DuckdbSnapshot
 from binarrow.syncing.errors import SyncError, TableError, TargetBusyError
 from binarrow.syncing.lock import Lock
 from binarrow.syncing.names import Name, shown
-from binarrow.syncing.operations import (
-    Alter,
-    Append,
-    Cascade,
-    Clear,
-    Create,
-    Drop,
-    Operation,
-    Record,
-    Rename,
-    State,
-    Write,
-)
+from binarrow.syncing.operations import Operation, Record, State
 from binarrow.syncing.schema_text import schema_of_text, text_of_schema
 from binarrow.syncing.stored_state import details_of_json, json_of_details
 
@@ -276,111 +265,6 @@ class DuckdbFile:
             yield file
         finally:
             file.close()
-
-
-def apply(file: duckdb.DuckDBPyConnection, operation: Operation) -> None:
-    """Applies an operation inside of a transaction."""
-    table = quoted(operation.name)
-    match operation:
-        case Write():
-            _write(file, table, operation)
-        case Append(_, rows):
-            _insert(file, table, rows)
-        case Create(name, schema):
-            file.execute(f"CREATE SCHEMA IF NOT EXISTS {quoted(name[:1])}")
-            with _named(file, "none_yet", schema.empty_table()):
-                file.execute(f"CREATE OR REPLACE TABLE {table} AS SELECT * FROM none_yet")
-        case Clear():
-            file.execute(f"DELETE FROM {table}")
-        case Drop():
-            file.execute(f"DROP TABLE IF EXISTS {table}")
-        case Rename(name, to):
-            _rename(file, name, to)
-        case Alter():
-            _alter(file, table, operation)
-        case Cascade():
-            _cascade(file, operation)
-
-
-def _write(file: duckdb.DuckDBPyConnection, table: str, change: Write) -> None:
-    import pyarrow as pa
-
-    if file.execute(f"SELECT 1 FROM {table} LIMIT 1").fetchall():
-        same = " AND ".join(f"t.{quoted([one])} = k.{quoted([one])}" for one in change.key)
-        keys = pa.concat_tables([change.rows.select(change.key), change.deleted])
-        with _named(file, "changed_keys", keys):
-            file.execute(f"DELETE FROM {table} t USING changed_keys k WHERE {same}")
-    _insert(file, table, change.rows)
-
-
-def _insert(file: duckdb.DuckDBPyConnection, table: str, rows: Any) -> None:
-    if rows.num_rows:
-        with _named(file, "new_rows", rows):
-            file.execute(f"INSERT INTO {table} BY NAME SELECT * FROM new_rows")
-
-
-def _rename(file: duckdb.DuckDBPyConnection, name: Name, to: Name) -> None:
-    file.execute(f"CREATE SCHEMA IF NOT EXISTS {quoted(to[:1])}")
-    file.execute(f"DROP TABLE IF EXISTS {quoted(to)}")
-    if name[0] == to[0]:
-        file.execute(f"ALTER TABLE {quoted(name)} RENAME TO {quoted(to[1:])}")
-    else:
-        file.execute(f"CREATE TABLE {quoted(to)} AS SELECT * FROM {quoted(name)}")
-        file.execute(f"DROP TABLE {quoted(name)}")
-
-
-def _alter(file: duckdb.DuckDBPyConnection, table: str, change: Alter) -> None:
-    """Changes columns by a copy of the table: one column may get the name of another one."""
-    expressions, values = [], []
-    for column in change.columns:
-        if column.source is None:
-            source = "?"
-            values.append(column.value)
-        else:
-            source = quoted([column.source])
-        kind = _type_of(file, column.field)
-        expressions.append(f"CAST({source} AS {kind}) AS {quoted([column.field.name])}")
-    listed = ", ".join(expressions)
-    file.execute(f"CREATE OR REPLACE TABLE {table} AS SELECT {listed} FROM {table}", values)
-
-
-def _cascade(file: duckdb.DuckDBPyConnection, change: Cascade) -> None:
-    """Executes the actions of foreign keys, and those of the keys that refer to deleted rows."""
-    waiting = [(change.name, change.rows)]
-    while waiting:
-        parent, rows = waiting.pop()
-        for key in (one for one in change.references if one.parent == parent):
-            pairs = zip(key.columns, key.parent_columns, strict=True)
-            same = " AND ".join(f"t.{quoted([one])} = k.{quoted([other])}" for one, other in pairs)
-            table = quoted(key.table)
-            with _named(file, "deleted_rows", rows):
-                if key.sets_null:
-                    nulls = ", ".join(f"{quoted([one])} = NULL" for one in key.columns)
-                    file.execute(f"UPDATE {table} t SET {nulls} FROM deleted_rows k WHERE {same}")
-                    continue
-                file.execute(
-                    f"CREATE OR REPLACE TEMP TABLE deleted_next AS SELECT t.* FROM {table} t"
-                    f" WHERE EXISTS (SELECT 1 FROM deleted_rows k WHERE {same})"
-                )
-                file.execute(f"DELETE FROM {table} t USING deleted_rows k WHERE {same}")
-            deleted: Any = file.execute("SELECT * FROM deleted_next").to_arrow_table()
-            if deleted.num_rows and any(one.parent == key.table for one in change.references):
-                waiting.append((key.table, deleted))
-
-
-def _type_of(file: duckdb.DuckDBPyConnection, field: Any) -> str:
-    import pyarrow as pa
-
-    with _named(file, "none_yet", pa.schema([field]).empty_table()):
-        [found] = file.execute("DESCRIBE SELECT * FROM none_yet").fetchall()
-    return str(found[1])
-
-
-@contextmanager
-def _named(file: duckdb.DuckDBPyConnection, name: str, rows: Any) -> Iterator[None]:
-    file.register(name, rows)
-    yield
-    file.unregister(name)  # after an error the connection is closed
 
 
 def _text(path: Path) -> str:

@@ -50,6 +50,19 @@ def evolved(
     return tuple(columns)
 
 
+def retained(before: pa.Schema, columns: tuple[NewColumn, ...]) -> tuple[NewColumn, ...] | None:
+    """Returns columns, and those of a table with versions of rows that the source does not have.
+
+    None if one of these has the name of another column.
+    """
+    used = {column.source for column in columns}
+    names = {column.field.name.lower() for column in columns}
+    rest = [NewColumn(field, field.name) for field in before if field.name not in used]
+    if any(column.field.name.lower() in names for column in rest):
+        return None
+    return (*columns, *rest)
+
+
 def extended(before: pa.Schema, after: pa.Schema) -> tuple[NewColumn, ...] | None:
     """Returns the columns of both schemas; None if the types of a column do not fit."""
     import pyarrow as pa
@@ -120,4 +133,4 @@ def implicit(column: Column, field: pa.Field) -> tuple[bool, Any]:
     return False, None
 
 
-__all__ = ["evolved", "extended", "filled", "keeps_values"]
+__all__ = ["evolved", "extended", "filled", "keeps_values", "retained"]

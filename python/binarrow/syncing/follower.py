@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 LOG = logging.getLogger("binarrow.sync")
 
 ITEMS: Sequence[MarkerKind] = ("schema_change", "truncate", "unlogged_change")
-"""The items of a stream; the last one is for a mirror."""
+"""The items of a stream; the last one is not for a history."""
 
 PATIENCE = 0.25
 """Seconds to wait for changes before it is checked whether the sync is to end."""
@@ -82,6 +82,8 @@ class Follower:
         """The last commit."""
         self._wanted: set[Name] | None = None
         """Tables that the next commit begins to load again; None before they are known."""
+        self._parked: list[tuple[Name, Position | None]] = []
+        """Tables that were parked while a commit was written, and the commit before it."""
         self._markers = (-1, 0)
         self._repeated = 0
         self._committed = time.monotonic()
@@ -129,8 +131,14 @@ class Follower:
         committed = {} if self._state is None else self._state.records
         both = [one.get(name) for one in (known, committed)]
         is_parked = all(one is not None and one.status == "parked" for one in both)
-        if self._settings.on_table_error == "stop" or is_parked:
+        place = (name, None if self._state is None else self._state.position)
+        is_repeated = place in self._parked
+        is_hopeless = is_repeated and name not in self._tables.wanted
+        if self._settings.on_table_error == "stop" or is_parked or is_hopeless:
             raise error
+        self._parked.append(place)
+        if is_repeated:  # a statement did not help
+            self._tables.wanted.discard(name)
         if self._state is None:  # the target has no tables yet
             none = {one: record for one, record in known.items() if record.status == "parked"}
             committed = {one: parked(None, one, record.reason) for one, record in none.items()}
@@ -295,19 +303,19 @@ class Follower:
     def _stream(self) -> Stream[Any]:
         if self._position is None:
             raise SyncError("the log has no position")
-        is_mirror = self._settings.mode == "mirror"
+        is_history = self._settings.mode == "history"
         return self._server.stream(
             self._position,
             stop="end" if self._settings.once else None,
             locks=self._settings.locks,
             max_rows_per_second=self._settings.max_rows_per_second,
             rows_from=self._settings.rows_from,
-            include=ITEMS if is_mirror else ITEMS[:2],
+            include=ITEMS[:2] if is_history else ITEMS,
             history=self._structures.history,
             types=TYPES,
             envelope=list(ENVELOPE),
             envelope_prefix=PREFIX,
-            old_value=not is_mirror,
+            old_value=is_history,
             unlogged_changes="warn",
             **self._patterns(),
         )
@@ -403,10 +411,11 @@ class Follower:
         tables = self._tables
         tables.settle(position)
         self._cascades.settle(position)
+        tables.end_loads(position)
         loads: list[Name] = []
         if tables.reloads:
             existing = {(one.database, one.table) for one in self._existing_tables()}
-            loads = tables.loads(existing)
+            loads = tables.loads(position, existing)
         if loads:
             position = position.with_load([shown(name) for name in loads])
         operations = tables.pending.take()

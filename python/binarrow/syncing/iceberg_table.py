@@ -18,7 +18,9 @@ from pyiceberg.expressions import (
     And,
     BooleanExpression,
     GreaterThanOrEqual,
+    IsNull,
     LessThanOrEqual,
+    Reference,
 )
 from pyiceberg.io.pyarrow import (
     ArrowScan,
@@ -28,7 +30,9 @@ from pyiceberg.io.pyarrow import (
 )
 
 from binarrow.atomic_file import sync
-from binarrow.syncing.operations import Alter, NewColumn, Write
+from binarrow.syncing.operations import Alter, End, NewColumn, Versions, Write
+from binarrow.syncing.rows import TO_VERSION, VALID_TO
+from binarrow.syncing.versions import added_values, ended
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -52,6 +56,9 @@ HOUR = 3_600_000
 
 MAINTAINED = 100
 """The number of snapshots after which small files are compacted and old ones are deleted."""
+
+IS_CURRENT = IsNull(term=Reference(TO_VERSION))
+"""The condition of the current versions of rows."""
 
 PLACE = "_place"
 """A column with the number of a row in its file, beside key columns only."""
@@ -122,6 +129,34 @@ class IcebergTable:
 
         self._commit(number, replaced, added())
 
+    def write_versions(self, change: Versions, number: int) -> None:
+        """Adds versions of rows, and ends those that were current."""
+        keys = change.ended.select(change.key)
+        replaced: list[DataFile] = []
+
+        def added() -> Iterator[pa.Table]:
+            for task in self._tasks(And(_between(keys), IS_CURRENT)):
+                rows = self._with_ends(task, change)
+                if rows is not None:
+                    replaced.append(task.file)
+                    yield rows
+            yield change.rows
+
+        self._commit(number, replaced, added())
+
+    def end(self, change: End, number: int) -> None:
+        """Ends current versions of rows."""
+        replaced: list[DataFile] = []
+
+        def added() -> Iterator[pa.Table]:
+            for task in self._tasks(IS_CURRENT):
+                rows = ended(self._read(task), change)
+                if rows is not None:
+                    replaced.append(task.file)
+                    yield rows
+
+        self._commit(number, replaced, added())
+
     def alter(self, change: Alter, number: int) -> None:
         """Gives the table other columns; its rows stay."""
         import pyarrow as pa
@@ -134,7 +169,7 @@ class IcebergTable:
             return
         schema = pa.schema([column.field for column in change.columns])
         tasks = list(self._tasks())
-        rows = (_altered(self._read(task), change.columns, schema) for task in tasks)
+        rows = (_altered(self._read(task), change, schema) for task in tasks)
         files = [task.file for task in tasks]
         self._commit(number, files, rows, change=_replaced(table, schema))
 
@@ -195,6 +230,25 @@ class IcebergTable:
             return None
         is_same = pc.is_in(places, value_set=same.column(PLACE).combine_chunks())
         return self._read(task).filter(pc.invert(is_same))
+
+    def _with_ends(self, task: FileScanTask, change: Versions) -> pa.Table | None:
+        """Returns the rows of a file with the ends of current ones; None if none of them ends."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        keys = self._read(task, (*change.key, TO_VERSION))
+        places = pa.array(range(keys.num_rows), pa.int64())
+        current = keys.select([*change.key]).append_column(PLACE, places)
+        current = current.filter(pc.is_null(keys.column(TO_VERSION)))
+        same = current.join(change.ended, list(change.key), join_type="inner")
+        if not same.num_rows:
+            return None
+        found = pc.index_in(places, value_set=same.column(PLACE).combine_chunks())
+        rows = self._read(task)
+        for name in (VALID_TO, TO_VERSION):
+            values = pc.coalesce(same.column(name).combine_chunks().take(found), rows.column(name))
+            rows = rows.set_column(rows.column_names.index(name), name, values)
+        return rows
 
     def _commit(
         self,
@@ -320,14 +374,14 @@ def _change_columns(
             update.add_column((field.name,), field.field_type)
 
 
-def _altered(rows: pa.Table, columns: tuple[NewColumn, ...], schema: pa.Schema) -> pa.Table:
+def _altered(rows: pa.Table, change: Alter, schema: pa.Schema) -> pa.Table:
     import pyarrow as pa
 
     found: list[Any] = [
-        pa.repeat(pa.scalar(column.value, column.field.type), rows.num_rows)
+        added_values(change, column, rows)
         if column.source is None
         else rows.column(column.source).cast(column.field.type)
-        for column in columns
+        for column in change.columns
     ]
     return pa.table(found, schema=schema)
 

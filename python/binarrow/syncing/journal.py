@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,9 +16,11 @@ from binarrow.syncing.operations import (
     Clear,
     Create,
     Drop,
+    End,
     NewColumn,
     Operation,
     Rename,
+    Versions,
     Write,
 )
 from binarrow.syncing.schema_text import schema_of_text, text_of_schema
@@ -42,7 +45,7 @@ def write_operations(operations: Sequence[Operation], folder: Path) -> list[dict
     for number, operation in enumerate(operations):
         files = {
             part: f"{number}-{part}.arrow"
-            for part in ("rows", "deleted")
+            for part in ("rows", "deleted", "ended")
             if hasattr(operation, part)
         }
         for part, file in files.items():
@@ -57,12 +60,17 @@ def _details(operation: Operation) -> dict[str, Any]:
     match operation:
         case Write(_, key):
             details["key"] = key
+        case Versions(_, key):
+            details["key"] = key
+        case End(_, time, version, before):
+            details |= {"time": time.isoformat(), "version": version, "before": before}
         case Create(_, schema):
             details["columns"] = text_of_schema(schema)
         case Rename(_, to):
             details["to"] = to
         case Alter(_, columns):
             details["columns"] = [_column(one) for one in columns]
+            details["fills_current"] = operation.fills_current
     return details
 
 
@@ -87,6 +95,12 @@ def read_operation(written: dict[str, Any], folder: Path) -> Operation:
         case "write":
             rows, deleted = (_read(folder / written[part]) for part in ("rows", "deleted"))
             found = Write(name, tuple(written["key"]), rows, deleted)
+        case "versions":
+            rows, ended = (_read(folder / written[part]) for part in ("rows", "ended"))
+            found = Versions(name, tuple(written["key"]), rows, ended)
+        case "end":
+            time = datetime.fromisoformat(written["time"])
+            found = End(name, time, written["version"], written["before"])
         case "append":
             found = Append(name, _read(folder / written["rows"]))
         case "create":
@@ -98,7 +112,8 @@ def read_operation(written: dict[str, Any], folder: Path) -> Operation:
         case "rename":
             found = Rename(name, (written["to"][0], written["to"][1]))
         case "alter":
-            found = Alter(name, tuple(_column_of(one) for one in written["columns"]))
+            columns = tuple(_column_of(one) for one in written["columns"])
+            found = Alter(name, columns, written["fills_current"])
         case other:
             raise ValueError(f"unknown operation {other!r}")
     return found

@@ -14,6 +14,7 @@ from binarrow.syncing.errors import TableError
 from binarrow.syncing.names import Name, shown
 from binarrow.syncing.reduce import VERSION
 from binarrow.syncing.rows import ADDED, PREFIX, conformed
+from binarrow.syncing.versions import version_before
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -63,17 +64,11 @@ def load_keyless(
     finally:
         rows.close()
     if position is not None:
-        number = (position.file_number or 0) + position.version_shift
-        version = max(version, version_of(number, position.offset))
+        version = max(version, version_before(position))
     tables.summary.of(name).loads += 1
     tables.pending.finish(name)
     tables.put(replace(record, status="followed", loaded_version=version))
     commit()
-
-
-def version_of(file_number: int, offset: int) -> int:
-    """Returns the version of the last change before a place."""
-    return (file_number << 40 | offset) - 1
 
 
 __all__ = ["load_keyless"]

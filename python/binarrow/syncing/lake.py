@@ -31,10 +31,12 @@ from binarrow.syncing.operations import (
     Clear,
     Create,
     Drop,
+    End,
     Operation,
     Record,
     Rename,
     State,
+    Versions,
     Write,
 )
 from binarrow.syncing.stored_state import json_of_state, publish, state_of_json
@@ -67,7 +69,7 @@ class Lake:
         self._selection = Selection(settings.tables, settings.exclude_tables)
         self._parks_all = settings.on_table_error == "park"
         self._reloads = Selection(settings.reload, ()) if settings.reload else None
-        self._properties = store.mirror if settings.mode == "mirror" else store.history
+        self._properties = store.history if settings.mode == "history" else store.mirror
         self._sync_id = f"binarrow-sync-{uuid.uuid4()}"
         self._sequence = 0
         self._structures = ""
@@ -306,19 +308,15 @@ class Lake:
         if found >= number or not self._is_own(operation, found):
             return
         match operation:
-            case Write():
-                table.write(operation, number)
-            case Append(_, rows):
-                table.append(rows, number)
             case Create(_, schema):
                 table.create(schema, self._properties, number)
-            case Clear():
-                table.clear(number)
             case Drop():
                 self._store.drop(name)
                 versions[name] = -1
             case Alter():
                 table.alter(operation, number)
+            case _:
+                _apply_rows(table, operation, number)
 
     def _is_own(self, operation: Operation, found: int) -> bool:
         """Returns false for a table that does not exist any more, and is dropped or left out.
@@ -371,6 +369,20 @@ class Lake:
         if "Arrow error" in text or "cast" in text.lower():
             text = f"{type(error).__name__} of a value"
         return SyncError(f"{self._path} cannot be written: {text}")
+
+
+def _apply_rows(table: LakeTable, operation: Operation, number: int) -> None:
+    match operation:
+        case Write():
+            table.write(operation, number)
+        case Versions():
+            table.write_versions(operation, number)
+        case End():
+            table.end(operation, number)
+        case Append(_, rows):
+            table.append(rows, number)
+        case Clear():
+            table.clear(number)
 
 
 def _is_skipped(operation: Operation, failed: dict[Name, str]) -> bool:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from binarrow.syncing.lake_types import Format
     from binarrow.syncing.names import Name
-    from binarrow.syncing.operations import Alter, Write
+    from binarrow.syncing.operations import Alter, End, Versions, Write
 
 
 class LakeTable(Protocol):
@@ -36,6 +36,12 @@ class LakeTable(Protocol):
 
     def write(self, change: Write, number: int) -> None:
         """Replaces and deletes rows by their keys."""
+
+    def write_versions(self, change: Versions, number: int) -> None:
+        """Adds versions of rows, and ends those that were current."""
+
+    def end(self, change: End, number: int) -> None:
+        """Ends current versions of rows."""
 
     def alter(self, change: Alter, number: int) -> None:
         """Gives the table other columns; its rows stay."""

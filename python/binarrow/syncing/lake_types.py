@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from binarrow.syncing.errors import TableError
 from binarrow.syncing.names import Name, shown
-from binarrow.syncing.operations import Alter, Append, Create, Operation, Write
+from binarrow.syncing.operations import Alter, Append, Create, Operation, Versions, Write
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -38,6 +38,12 @@ def storable(kind: Format, operation: Operation) -> Operation:
                 _converted(kind, name, operation.deleted),
             )
             return replace(operation, rows=rows, deleted=deleted)
+        case Versions():
+            rows, ended = (
+                _converted(kind, name, operation.rows),
+                _converted(kind, name, operation.ended),
+            )
+            return replace(operation, rows=rows, ended=ended)
         case Append():
             return replace(operation, rows=_converted(kind, name, operation.rows))
         case Create():
@@ -45,7 +51,8 @@ def storable(kind: Format, operation: Operation) -> Operation:
         case Alter(_, columns):
             schema = stored_schema(kind, name, _schema_of(columns))
             fields = zip(columns, schema, strict=True)
-            return Alter(name, tuple(replace(one, field=field) for one, field in fields))
+            columns = tuple(replace(one, field=field) for one, field in fields)
+            return replace(operation, columns=columns)
     return operation
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from binarrow.syncing.names import Name
@@ -31,6 +32,18 @@ class Record:
     """The version up to which the log's changes are in the loaded rows of a table without a key."""
     reason: str = ""
     """The error after which the table was parked."""
+    dropped_columns: tuple[str, ...] = ()
+    """Columns of earlier versions of rows, which the source does not have any more."""
+    read_again_from: int = -1
+    """While rows are read again, the version at its start: older versions of rows end after it."""
+
+    @property
+    def source_schema(self) -> pa.Schema:
+        """The columns of the table that the source has, too."""
+        import pyarrow as pa
+
+        dropped = {*self.dropped_columns}
+        return pa.schema([one for one in self.schema if one.name not in dropped])
 
     @property
     def is_stored(self) -> bool:
@@ -67,6 +80,29 @@ class Write:
     """The rows that exist afterwards."""
     deleted: pa.Table
     """The keys of the rows that do not exist afterwards."""
+
+
+@dataclass(frozen=True)
+class Versions:
+    """New versions of rows, and the ends of those that were current."""
+
+    name: Name
+    key: tuple[str, ...]
+    """The columns that identify a row."""
+    rows: pa.Table
+    """The new versions."""
+    ended: pa.Table
+    """Keys, and the times and versions at which their current rows end."""
+
+
+@dataclass(frozen=True)
+class End:
+    """The end of all current versions of rows, or of those that began before a version."""
+
+    name: Name
+    time: datetime
+    version: int
+    before: int | None = None
 
 
 @dataclass(frozen=True)
@@ -124,6 +160,8 @@ class Alter:
 
     name: Name
     columns: tuple[NewColumn, ...]
+    fills_current: bool = False
+    """True if only current versions of rows get the values of added columns."""
 
 
 @dataclass(frozen=True)
@@ -151,7 +189,9 @@ class Cascade:
     """The foreign keys to this table, and those to tables whose rows they delete."""
 
 
-Operation: TypeAlias = Write | Append | Create | Clear | Drop | Rename | Alter | Cascade
+Operation: TypeAlias = (
+    Write | Versions | End | Append | Create | Clear | Drop | Rename | Alter | Cascade
+)
 
 __all__ = [
     "Alter",
@@ -160,6 +200,7 @@ __all__ = [
     "Clear",
     "Create",
     "Drop",
+    "End",
     "NewColumn",
     "Operation",
     "Record",
@@ -167,5 +208,6 @@ __all__ = [
     "Rename",
     "State",
     "Status",
+    "Versions",
     "Write",
 ]

@@ -15,10 +15,12 @@ from binarrow.syncing.operations import (
     Operation,
     Record,
     Rename,
+    Versions,
     Write,
 )
 from binarrow.syncing.reduce import divided, latest
 from binarrow.syncing.rows import ADDED, check_keys, with_envelope
+from binarrow.syncing.versions import versions
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -117,6 +119,9 @@ class Pending:
         if not record.key:
             raise TableError(name, f"{shown(name)} has no key: see mode='history'")
         check_keys(name, changes.select(record.key), changes)
+        if self._settings.mode == "scd2":
+            self._operations.append(Versions(name, record.key, *versions(changes, record.key)))
+            return
         rows, deleted = divided(latest(changes, record.key))
         self._operations.append(
             Write(name, record.key, rows.drop_columns(ADDED), deleted.select(record.key))

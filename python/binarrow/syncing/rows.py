@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    from binarrow.syncing.settings import Mode
+
 PREFIX = "_"
 ENVELOPE = ("change_type", "commit_version", "commit_timestamp", "change_ordinal", "present")
 """The columns that a stream adds to those of the table."""
@@ -20,6 +22,15 @@ ENVELOPE = ("change_type", "commit_version", "commit_timestamp", "change_ordinal
 PRESENT = PREFIX + "present"
 ADDED = tuple(PREFIX + name for name in ENVELOPE if name != "present")
 """The columns of the envelope that a history of changes has."""
+
+VALID_FROM, VALID_TO = "_valid_from", "_valid_to"
+"""The columns with the times of the commits that begin and end a version of a row."""
+
+FROM_VERSION, TO_VERSION = "_valid_from_version", "_valid_to_version"
+"""The columns with the versions of these commits."""
+
+VALIDITY = (VALID_FROM, VALID_TO, FROM_VERSION, TO_VERSION)
+"""The columns that a table with all versions of rows has."""
 
 LARGEST_DECIMAL = 38
 """The digits of the largest DECIMAL of most databases."""
@@ -50,6 +61,27 @@ def with_envelope(schema: pa.Schema) -> pa.Schema:
     types = (pa.string(), pa.int64(), pa.timestamp("us", "UTC"), pa.int64())
     added = [pa.field(name, kind) for name, kind in zip(ADDED, types, strict=True)]
     return pa.schema([*schema, *added])
+
+
+def with_validity(schema: pa.Schema) -> pa.Schema:
+    """Returns the columns of a table with all versions of rows."""
+    import pyarrow as pa
+
+    time, version = pa.timestamp("us", "UTC"), pa.int64()
+    types = (time, time, version, version)
+    added = [pa.field(name, kind) for name, kind in zip(VALIDITY, types, strict=True)]
+    return pa.schema([*schema, *added])
+
+
+def stored(mode: Mode, schema: pa.Schema) -> pa.Schema:
+    """Returns the columns of a table in a target."""
+    match mode:
+        case "history":
+            return with_envelope(schema)
+        case "scd2":
+            return with_validity(schema)
+        case "mirror":
+            return schema
 
 
 def fits(batch: pa.RecordBatch, schema: pa.Schema, left_out: Sequence[str]) -> bool:
@@ -138,13 +170,20 @@ def check_keys(name: Name, keys: pa.Table, changes: pa.Table) -> None:
 __all__ = [
     "ADDED",
     "ENVELOPE",
+    "FROM_VERSION",
     "PREFIX",
     "PRESENT",
+    "TO_VERSION",
+    "VALIDITY",
+    "VALID_FROM",
+    "VALID_TO",
     "after",
     "check_complete",
     "check_keys",
     "conformed",
     "fits",
     "plain",
+    "stored",
     "with_envelope",
+    "with_validity",
 ]

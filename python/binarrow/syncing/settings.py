@@ -13,14 +13,14 @@ from binarrow.syncing.summary import SyncSummary
 if TYPE_CHECKING:
     from binarrow.server import Server
 
-Mode: TypeAlias = Literal["mirror", "history"]
+Mode: TypeAlias = Literal["mirror", "history", "scd2"]
 SchemaChanges: TypeAlias = Literal["follow", "fail"]
 OnTruncate: TypeAlias = Literal["apply", "keep", "fail"]
 OnDrop: TypeAlias = Literal["keep", "drop", "fail"]
 OnTableError: TypeAlias = Literal["stop", "park"]
 
 WORDS = {
-    "mode": ("mirror", "history"),
+    "mode": ("mirror", "history", "scd2"),
     "schema_changes": ("follow", "fail"),
     "on_truncate": ("apply", "keep", "fail"),
     "on_drop": ("keep", "drop", "fail"),

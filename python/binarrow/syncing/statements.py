@@ -8,16 +8,26 @@ from typing import TYPE_CHECKING
 
 from binarrow._native import Position, SchemaChange, Truncate
 from binarrow.syncing.errors import TableError
-from binarrow.syncing.evolution import evolved, extended
+from binarrow.syncing.evolution import evolved, extended, retained
 from binarrow.syncing.names import Name, shown, split
-from binarrow.syncing.operations import Alter, Append, Clear, Drop, Record, Rename
-from binarrow.syncing.rows import with_envelope
+from binarrow.syncing.operations import (
+    Alter,
+    Append,
+    Clear,
+    Drop,
+    End,
+    NewColumn,
+    Record,
+    Rename,
+)
+from binarrow.syncing.rows import with_envelope, with_validity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     import pyarrow as pa
 
+    from binarrow._native import TableSchema
     from binarrow.syncing.tables import Tables
 
 LOG = logging.getLogger("binarrow.sync")
@@ -48,7 +58,7 @@ class Statements:
             case "create":
                 self._each(names, lambda name: self._create(name, item))
             case "drop":
-                self._drop_all(names, item.database)
+                self._drop_all(names, item)
             case "rename":
                 for old, new in item.renames:
                     self._rename(split(old), split(new), item)
@@ -78,22 +88,23 @@ class Statements:
             LOG.warning("%s was emptied: the target keeps its rows", shown(name))
         elif self._settings.mode == "mirror":
             self._tables.put(record, Clear(name))
+        elif self._settings.mode == "scd2":
+            self._tables.put(record, _end(name, item))
         else:
             self._tables.put(record, Append(name, _row("truncate", record, item)))
 
-    def _drop_all(self, names: list[Name], database: str) -> None:
-        self._each(names, lambda name: self._drop(name, "was dropped"))
+    def _drop_all(self, names: list[Name], item: SchemaChange) -> None:
+        self._each(names, lambda name: self._drop(name, "was dropped", item))
         if not names:
-            dropped = [one for one in self._tables.records if one[0] == database]
-            self._each(dropped, lambda name: self._drop(name, "was dropped with its database"))
+            what = "was dropped with its database"
+            dropped = [one for one in self._tables.records if one[0] == item.database]
+            self._each(dropped, lambda name: self._drop(name, what, item))
 
-    def _drop(self, name: Name, what: str) -> None:
+    def _drop(self, name: Name, what: str, item: SchemaChange) -> None:
         self._tables.unsettled.pop(name, None)
-        is_parked = self._tables.is_parked(name)
-        record = self._tables.followed(name)
-        if is_parked and self._settings.on_drop != "fail":
+        if self._settings.on_drop != "fail":
             self._tables.forget(name)
-            record = self._tables.records.get(name)
+        record = self._tables.followed(name)
         if record is None:
             return
         if self._settings.on_drop == "fail":
@@ -106,7 +117,8 @@ class Statements:
             return
         LOG.warning("%s %s: its rows stay in the target", shown(name), what)
         self._tables.pending.finish(name)
-        self._tables.put(replace(record, status="dropped"))
+        ends = [_end(name, item)] if self._settings.mode == "scd2" else []
+        self._tables.put(replace(record, status="dropped", read_again_from=-1), *ends)
 
     # ------------------------------------------------------------------------ tables
 
@@ -117,7 +129,7 @@ class Statements:
         if record is not None and not item.changes_rows:
             return  # IF NOT EXISTS, and it existed
         if record is not None:
-            self._drop(name, "was replaced by another table")
+            self._drop(name, "was replaced by another table", item)
         if self._is_stored_at(name, item):
             self._tables.create(name, item.position)
         else:
@@ -141,7 +153,7 @@ class Statements:
                 self._move(record, to)
                 return
         with self._tables.parking():
-            self._drop(name, f"was renamed to {shown(to)}")
+            self._drop(name, f"was renamed to {shown(to)}", item)
         if follows:
             with self._tables.parking():
                 self._replace(to, item)
@@ -165,7 +177,7 @@ class Statements:
         if self._structures.find(name, item.position) is None:
             return  # a later part of the statement renames it again
         is_new = name not in self._tables.records
-        if is_new or self._settings.mode == "mirror":
+        if is_new or self._settings.mode != "history":
             self._tables.create(name, item.position)
             self._tables.reloads.add(name)
         else:
@@ -177,7 +189,7 @@ class Statements:
         if item.renames and item.tool is None:
             for old, new in item.renames:
                 with self._tables.parking():
-                    self._drop(split(old), f"was renamed to {new}")
+                    self._drop(split(old), f"was renamed to {new}", item)
                 if self._tables.selection.has(split(new)):
                     with self._tables.parking():
                         self._replace(split(new), item)
@@ -198,30 +210,60 @@ class Statements:
             )
         schema = self._structures.columns(table, item.position)
         self._tables.check_key(table)
-        key = tuple(table.row_key)
-        if schema != record.schema and self._settings.schema_changes == "fail":
+        known = record.source_schema
+        if schema != known and self._settings.schema_changes == "fail":
             raise TableError(
                 name,
                 f"{shown(name)} has other columns from {item.position} on: continue with"
                 " schema_changes='follow'",
             )
+        record = replace(record, key=tuple(table.row_key))
         if self._settings.mode == "history":
-            self._extend(replace(record, key=key), schema, item)
+            self._extend(record, schema, item)
             return
+        why = "a statement changes values that the log does not contain"
         columns = None
-        if item.changes_rows or item.tool is not None:
-            why = "a statement changes values that the log does not contain"
-        else:
+        if not item.changes_rows and item.tool is None:
             why = "values of a column are not in the log"
             renamed = {new: old for old, new in item.renamed_columns}
-            columns = evolved(record.schema, schema, table, renamed)
+            columns = evolved(known, schema, table, renamed)
+        self._change_columns(record, table, schema, columns, why)
+
+    def _change_columns(
+        self,
+        record: Record,
+        table: TableSchema,
+        schema: pa.Schema,
+        columns: tuple[NewColumn, ...] | None,
+        why: str,
+    ) -> None:
+        """Gives a table other columns; without `columns`, its rows are read again."""
+        has_versions = self._settings.mode == "scd2"
+        if columns is not None and has_versions:
+            columns = retained(record.schema, columns)
         if columns is None:
             self._tables.create_as(table, schema)
-            self._tables.reload(name, why)
+            self._tables.reload(record.name, why)
+        elif has_versions:
+            self._keep_versions(record, schema, columns)
         elif schema != record.schema or any(one.source != one.field.name for one in columns):
-            self._tables.put(Record(name, schema, key), Alter(name, columns))
+            self._tables.put(replace(record, schema=schema), Alter(record.name, columns))
         else:
-            self._tables.put(Record(name, schema, key))
+            self._tables.put(record)
+
+    def _keep_versions(
+        self, record: Record, schema: pa.Schema, columns: tuple[NewColumn, ...]
+    ) -> None:
+        """Changes the columns of a table with versions of rows, which keeps dropped columns."""
+        wanted = _schema(column.field for column in columns)
+        own = {*schema.names}
+        dropped = tuple(one for one in wanted.names if one not in own)
+        changed = replace(record, schema=wanted, dropped_columns=dropped)
+        if wanted != record.schema or any(one.source != one.field.name for one in columns):
+            validity = tuple(NewColumn(one, one.name) for one in with_validity(_schema([])))
+            self._tables.put(changed, Alter(record.name, columns + validity, fills_current=True))
+        else:
+            self._tables.put(changed)
 
     def _extend(self, record: Record, schema: pa.Schema, item: SchemaChange) -> None:
         """Adds columns to a history of changes, which keeps those that the source drops."""
@@ -234,7 +276,7 @@ class Statements:
                 f"{shown(record.name)}: a column has a type from {item.position} on to which"
                 " earlier values of the history cannot be converted: use another target",
             )
-        wanted = _schema_of(columns)
+        wanted = _schema(column.field for column in columns)
         if wanted != record.schema:
             stored = extended(with_envelope(record.schema), with_envelope(wanted))
             operations = [Alter(record.name, stored)] if stored is not None else []
@@ -243,10 +285,15 @@ class Statements:
             self._tables.put(record)
 
 
-def _schema_of(columns: tuple[object, ...]) -> pa.Schema:
+def _schema(fields: Iterable[pa.Field]) -> pa.Schema:
     import pyarrow as pa
 
-    return pa.schema([column.field for column in columns])  # type: ignore[attr-defined]
+    return pa.schema([*fields])
+
+
+def _end(name: Name, item: SchemaChange | Truncate) -> End:
+    """Returns the end of all current rows of a table at a statement."""
+    return End(name, item.commit_timestamp, item.commit_version)
 
 
 def _row(kind: str, record: Record, item: SchemaChange | Truncate) -> pa.Table:

@@ -54,12 +54,19 @@ def state_of_json(stored: dict[str, Any]) -> State:
 
 def json_of_details(record: Record) -> dict[str, Any]:
     """Returns what only some tables have."""
-    return {"reason": record.reason} if record.reason else {}
+    found = {
+        "reason": record.reason,
+        "dropped_columns": record.dropped_columns,
+        "read_again_from": record.read_again_from,
+    }
+    none = {"reason": "", "dropped_columns": (), "read_again_from": -1}
+    return {name: value for name, value in found.items() if value != none[name]}
 
 
 def details_of_json(stored: dict[str, Any]) -> dict[str, Any]:
     """Returns the arguments of a table that `json_of_details` has written."""
-    return {"reason": stored.get("reason", "")}
+    columns = stored.get("dropped_columns", [])
+    return {**stored, "dropped_columns": tuple(columns)}
 
 
 def publish(state: State, folder: Path) -> None:

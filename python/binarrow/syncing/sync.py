@@ -77,6 +77,8 @@ def sync(
         exclude_tables: Tables to leave out, as globs.
         mode: ``"mirror"``: the target has the current rows. ``"history"``: it has all changes, with
             ``_change_type``, ``_commit_version``, ``_commit_timestamp`` and ``_change_ordinal``.
+            ``"scd2"``: it has all versions of rows, with ``_valid_from``, ``_valid_to``,
+            ``_valid_from_version`` and ``_valid_to_version``.
         once: If true, the sync ends at the current end of the log.
         every: The maximum number of seconds between two commits; a commit is earlier if many rows
             have arrived.

@@ -6,25 +6,28 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from binarrow._native import ChangeBatch, ConfigError, Position
 from binarrow.syncing.errors import TableError
 from binarrow.syncing.evolution import extended
 from binarrow.syncing.names import Name, Selection, check_letter_case, shown
-from binarrow.syncing.operations import Alter, Create, Operation, Record, Status
+from binarrow.syncing.operations import Alter, Create, End, Operation, Record, Status
 from binarrow.syncing.pending import Pending
 from binarrow.syncing.reduce import TIME
 from binarrow.syncing.rows import (
     ADDED,
     PRESENT,
+    VALIDITY,
     after,
     check_complete,
     conformed,
     fits,
-    with_envelope,
+    stored,
 )
 from binarrow.syncing.structures import Structures, is_sequence
+from binarrow.syncing.versions import version_before
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -68,7 +71,7 @@ class Tables:
     @property
     def repeats_deletes(self) -> bool:
         """True if the target can repeat the effects of a delete on other tables."""
-        return self._target.repeats_deletes
+        return self._target.repeats_deletes and self.settings.mode == "mirror"
 
     def restore(self, records: Mapping[Name, Record]) -> None:
         """Begins with the tables that a target has, and without changes."""
@@ -148,7 +151,7 @@ class Tables:
                 raise TableError(
                     name, f"{shown(name)}: the log has rows of it, and no CREATE TABLE"
                 )
-            if self.settings.mode == "mirror" and not is_created:
+            if self.settings.mode != "history" and not is_created:
                 self.reload(name, "its rows have other columns than expected")
                 return
             self.own(name)
@@ -192,7 +195,7 @@ class Tables:
 
         name = (table.database, table.table)
         self.check_key(table)
-        taken = {column.lower() for column in schema.names} & {*ADDED, PRESENT}
+        taken = {column.lower() for column in schema.names} & {*ADDED, PRESENT, *VALIDITY}
         if taken:
             raise TableError(
                 name,
@@ -200,7 +203,8 @@ class Tables:
                 " envelope: leave the table out",
             )
         known = self.records.get(name)
-        if known is not None and known.is_stored and self.settings.mode == "history":
+        dropped: tuple[str, ...] = ()
+        if known is not None and known.is_stored and self.settings.mode != "mirror":
             columns = extended(known.schema, schema)
             if columns is None:
                 raise TableError(
@@ -208,12 +212,22 @@ class Tables:
                     f"{shown(name)} has a column of a type to which the earlier values of the"
                     " history cannot be converted: use another target",
                 )
+            if self.settings.mode == "scd2":
+                own = {column.lower() for column in schema.names}
+                dropped = tuple(one for one in known.schema.names if one.lower() not in own)
             schema = pa.schema([column.field for column in columns])
-            stored = extended(with_envelope(known.schema), with_envelope(schema)) or ()
-            operation: Operation = Alter(name, stored)
+            wanted = (self._stored(known.schema), self._stored(schema))
+            operation: Operation = Alter(name, extended(*wanted) or ())
         else:
             operation = Create(name, self._stored(schema))
-        record = Record(name, schema, tuple(table.row_key))
+        again = known.read_again_from if known is not None else -1
+        record = Record(
+            name,
+            schema,
+            tuple(table.row_key),
+            dropped_columns=dropped,
+            read_again_from=again,
+        )
         self.put(record, operation)
         return record
 
@@ -239,7 +253,7 @@ class Tables:
             TableError: It is to be mirrored, and has no key that the log contains.
         """
         name = (table.database, table.table)
-        if self.settings.mode == "mirror" and not table.row_key:
+        if self.settings.mode != "history" and not table.row_key:
             raise TableError(
                 name,
                 f"{table.database}.{table.table} has no primary key and no unique key of columns"
@@ -247,7 +261,7 @@ class Tables:
                 " out (exclude_tables), or use mode='history'",
             )
         computed = sorted({*table.row_key} & {*self.structures.left_out(table)})
-        if self.settings.mode == "mirror" and computed:
+        if self.settings.mode != "history" and computed:
             raise TableError(
                 name,
                 f"{table.database}.{table.table}: MariaDB computes the column {computed[0]} of the"
@@ -256,7 +270,7 @@ class Tables:
             )
 
     def _stored(self, schema: pa.Schema) -> pa.Schema:
-        return schema if self.settings.mode == "mirror" else with_envelope(schema)
+        return stored(self.settings.mode, schema)
 
     # ---------------------------------------------------------------------------- commits
 
@@ -270,9 +284,22 @@ class Tables:
                 with self.parking():
                     self.create(name, position)
 
-    def loads(self, existing: Iterable[Name]) -> list[Name]:
-        """Returns the tables to be loaded now, and empties them in the target.
+    def end_loads(self, position: Position) -> None:
+        """Ends the versions of rows that were not found when rows were read again."""
+        loading = {*(position.loading or ()), *map(shown, self.reloads)}
+        for name, record in list(self.records.items()):
+            start = record.read_again_from
+            if start >= 0 and record.is_followed and shown(name) not in loading:
+                time = self.summary.last_change or datetime.now(UTC)
+                self.put(
+                    replace(record, read_again_from=-1),
+                    End(name, time, version_before(position), start),
+                )
 
+    def loads(self, position: Position, existing: Iterable[Name]) -> list[Name]:
+        """Returns the tables to be loaded now, and empties them in a mirror.
+
+        The current versions of rows end when they are read, or when all others were read.
         A table that does not exist any more is incomplete until a statement renames or drops it.
         """
         names = sorted(name for name in self.reloads if self.followed(name))
@@ -283,6 +310,8 @@ class Tables:
             self.summary.of(name).loads += name in found
             status: Status = "followed" if name in found else "incomplete"
             operations = [Create(name, record.schema)] if self.settings.mode == "mirror" else []
+            if self.settings.mode == "scd2":
+                record = replace(record, read_again_from=version_before(position))
             self.put(replace(record, status=status), *operations)
         return [name for name in names if name in found]
 

@@ -145,8 +145,8 @@ def _parquet(rest: str, settings: Settings) -> Target:
 
     if settings.mode != "history":
         raise ConfigError(
-            "a target parquet+file:// can only have mode='history': the current rows of a table"
-            " cannot be changed in Parquet files"
+            "a target parquet+file:// can only have mode='history': rows cannot be changed in"
+            " Parquet files"
         )
     if not rest.startswith("/") or rest == "/":
         raise ConfigError(
