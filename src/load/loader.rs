@@ -80,7 +80,7 @@ impl Loader {
         if let Some(RowsFrom(rows)) = &load.rows_from {
             // Rows are read over a connection to the replica.
             server = None;
-            log = Some(SourceLog::new(&live));
+            log = Some(SourceLog::new(&live, options.cut.skip_events.clone()));
             let rows = LiveOptions { connector: Arc::clone(rows), ..live.clone() };
             connecting = Connecting::new(&rows);
         }

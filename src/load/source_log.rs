@@ -18,6 +18,8 @@ use std::time::{Duration, Instant};
 #[derive(Clone)]
 pub struct SourceLog {
     live: LiveOptions,
+    /// Event codes that may be skipped although they cannot be decoded.
+    skip_events: Vec<u8>,
 }
 
 impl std::fmt::Debug for SourceLog {
@@ -28,11 +30,11 @@ impl std::fmt::Debug for SourceLog {
 
 impl SourceLog {
     /// The log of the server to which the connector leads.
-    pub(super) fn new(live: &LiveOptions) -> Self {
+    pub(super) fn new(live: &LiveOptions, skip_events: Vec<u8>) -> Self {
         let mut live =
             LiveOptions { goal: None, until: None, counters: Arc::default(), ..live.clone() };
         live.dump.ends = true;
-        Self { live }
+        Self { live, skip_events }
     }
 
     /// Replaces the position of a snapshot on the replica by its place in the log. `reached` is the position up to which the log was
@@ -94,7 +96,7 @@ impl SourceLog {
             stop: Some(Position::after_gtids(set.clone())),
             max_bytes: None,
             history: None,
-            skip_events: Vec::new(),
+            skip_events: self.skip_events.clone(),
         };
         Ok(range_end(what, self.reading()?)?.position)
     }
