@@ -1040,9 +1040,21 @@ class UndoWriter:
         threads: Sequence[int],
         foreign_key_checks: bool,
         dry_run: bool,
+        offsets: Sequence[tuple[int, int]],
     ) -> UndoWriter: ...
     def add(self, batch: ChangeBatch) -> None:
         """Adds the changes of a batch."""
+    def add_effects(self, batch: ChangeBatch, rows: pa.RecordBatch, steps: Sequence[int]) -> None:
+        """Adds changes that the log does not contain: effects of changes in the last batch.
+
+        ``rows`` are changes of the table of ``batch``, with the envelope of the change that caused each. ``steps`` order the effects of one
+        change; they are negative.
+        """
+    def picked(self, batch: ChangeBatch) -> list[int]:
+        """Returns the rows of a batch whose transactions and connections are selected."""
+    @staticmethod
+    def part(batch: ChangeBatch) -> int:
+        """Returns the number of the part of the log that a batch belongs to. The changes of a part precede those of the next one."""
     def finish(self, notes: Sequence[str]) -> None:
         """Ends the script. ``notes`` are lines of the comment at its begin."""
     def next_piece(self) -> bytes | None:

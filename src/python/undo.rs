@@ -3,7 +3,10 @@
 use super::change_batch::PyChangeBatch;
 use super::type_options::PyTypeOptions;
 use crate::error::{Error, Result};
-use crate::undo::{Direction, ENVELOPE, Picked, UndoOptions, UndoScript, types};
+use crate::reader::ChangeBatch;
+use crate::undo::{Direction, ENVELOPE, Picked, UndoOptions, UndoScript, Zone, types};
+use arrow_array::RecordBatch;
+use arrow_pyarrow::FromPyArrow;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use std::sync::{Mutex, MutexGuard};
@@ -15,18 +18,20 @@ pub(super) struct PyUndoWriter(Mutex<UndoScript>);
 #[pymethods]
 impl PyUndoWriter {
     #[new]
-    #[pyo3(signature = (*, redo, gtids, threads, foreign_key_checks, dry_run))]
+    #[pyo3(signature = (*, redo, gtids, threads, foreign_key_checks, dry_run, offsets))]
     fn new(
         redo: bool,
         gtids: Vec<String>,
         threads: Vec<i64>,
         foreign_key_checks: bool,
         dry_run: bool,
+        offsets: Vec<(i64, i32)>,
     ) -> Self {
         Self(Mutex::new(UndoScript::new(UndoOptions {
             direction: if redo { Direction::Redo } else { Direction::Undo },
             picked: Picked { gtids, threads },
             foreign_key_checks,
+            zone: Zone { offsets },
             is_dry: dry_run,
         })))
     }
@@ -35,6 +40,30 @@ impl PyUndoWriter {
     fn add(&self, py: Python<'_>, batch: &Bound<'_, PyChangeBatch>) -> PyResult<()> {
         let change = batch.get();
         Ok(py.detach(|| self.script()?.add(&change.0))?)
+    }
+
+    #[doc = include_str!("docs/UndoWriter.add_effects.txt")]
+    fn add_effects(
+        &self,
+        py: Python<'_>,
+        batch: &Bound<'_, PyChangeBatch>,
+        rows: &Bound<'_, PyAny>,
+        steps: Vec<i64>,
+    ) -> PyResult<()> {
+        let effects =
+            ChangeBatch { batch: RecordBatch::from_pyarrow_bound(rows)?, ..batch.get().0.clone() };
+        Ok(py.detach(|| self.script()?.add_effects(&effects, &steps))?)
+    }
+
+    /// Returns the rows of a batch whose transactions and connections are selected.
+    fn picked(&self, batch: &Bound<'_, PyChangeBatch>) -> PyResult<Vec<usize>> {
+        Ok(self.script()?.picked(&batch.get().0)?)
+    }
+
+    /// Returns the number of the part of the log that a batch belongs to. The changes of a part precede those of the next one.
+    #[staticmethod]
+    fn part(batch: &Bound<'_, PyChangeBatch>) -> u64 {
+        batch.get().0.segment
     }
 
     /// Ends the script. ``notes`` are lines of the comment at its begin.

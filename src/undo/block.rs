@@ -2,7 +2,7 @@
 //! INSERT.
 
 use super::Direction;
-use super::part::{Part, Unit};
+use super::part::{Order, Part, Unit};
 use super::statement::Form;
 use super::table::Table;
 use crate::error::{Error, ErrorKind, Result};
@@ -17,14 +17,14 @@ pub(super) struct Units {
     /// The part that contains the comment of a transaction, and its number there.
     comments: HashMap<i64, (usize, usize)>,
     bytes: usize,
-    /// The largest version and ordinal of all texts before.
-    last: Option<(i64, i64)>,
+    /// The last place of all texts before.
+    last: Option<Order>,
 }
 
 /// The place of a change's text.
 #[derive(Debug, Clone)]
 struct Place {
-    order: (i64, i64),
+    order: Order,
     part: usize,
     /// The number of the change in the part.
     number: usize,
@@ -92,8 +92,8 @@ impl Units {
         let (first, last) = (first.order, last.order);
         self.last = Some(last);
         let (first, last) = match direction {
-            Direction::Undo => (last.0, first.0),
-            Direction::Redo => (first.0, last.0),
+            Direction::Undo => (last.version, first.version),
+            Direction::Redo => (first.version, last.version),
         };
         let mut writer = Writer {
             units: self,
@@ -105,8 +105,8 @@ impl Units {
         let mut transactions = 1;
         let mut version = first;
         let mut write = |place: &Place| {
-            if place.order.0 != version {
-                version = place.order.0;
+            if place.order.version != version {
+                version = place.order.version;
                 transactions += 1;
                 writer.close();
                 writer.out.extend_from_slice(b"COMMIT;\n");

@@ -25,6 +25,7 @@ mod same;
 mod script;
 mod statement;
 mod table;
+mod zone;
 
 use crate::columnar::{
     Enumeration, EnvelopeColumn, Geometry, InvalidText, Json, Profile, Time, TypeOptions, ZeroDates,
@@ -32,6 +33,7 @@ use crate::columnar::{
 pub use options::{Picked, UndoOptions};
 pub use script::UndoScript;
 pub use table::TableCounts;
+pub use zone::Zone;
 
 /// The effect of the SQL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -2,6 +2,7 @@
 
 use super::Direction;
 use super::changes::Changes;
+use super::zone::Zone;
 use arrow_array::Array;
 
 /// The options of a script.
@@ -13,6 +14,8 @@ pub struct UndoOptions {
     pub picked: Picked,
     /// True if the server checks foreign keys and executes their actions.
     pub foreign_key_checks: bool,
+    /// The time zone of the times in comments.
+    pub zone: Zone,
     /// True if only the counts are wanted.
     pub is_dry: bool,
 }

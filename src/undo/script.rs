@@ -2,6 +2,7 @@
 
 use super::Direction;
 use super::block::{Block, Units};
+use super::changes::Changes;
 use super::header::{self, Facts};
 use super::options::UndoOptions;
 use super::part;
@@ -91,10 +92,36 @@ impl UndoScript {
                 self.end_block()?;
             }
         }
+        self.write(change, &[])
+    }
+
+    /// Adds changes that the log does not contain, in the order of the log: effects of changes in the last batch.
+    ///
+    /// The envelope of a row is that of the change that caused it. `steps` order the effects of one change, and are negative.
+    ///
+    /// # Errors
+    /// As for `add`.
+    pub fn add_effects(&mut self, effects: &ChangeBatch, steps: &[i64]) -> Result<()> {
+        if self.output.is_some() || steps.len() != effects.batch.num_rows() {
+            return Err(Error::config(
+                "effects follow the batch that caused them, with a step each",
+            ));
+        }
+        self.write(effects, steps)
+    }
+
+    /// The rows of a batch whose transactions and connections are selected.
+    pub fn picked(&self, change: &ChangeBatch) -> Result<Vec<usize>> {
+        let changes = Changes::try_new(change, self.options.direction)?;
+        let rows = 0..change.batch.num_rows();
+        Ok(rows.filter(|row| self.options.picked.has(&changes, *row)).collect())
+    }
+
+    fn write(&mut self, change: &ChangeBatch, steps: &[i64]) -> Result<()> {
         let number = self.table(&change.plan)?;
         let Some(table) = self.tables.get(number).map(Arc::clone) else { return Ok(()) };
         self.is_mariadb = change.plan.is_mariadb();
-        let parts = part::parts(change, &table, &self.options)?;
+        let parts = part::parts(change, steps, &table, &self.options)?;
         let mut is_empty = true;
         let counted = self.counts.entry(change.plan.key()).or_default();
         for part in parts {

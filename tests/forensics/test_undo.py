@@ -271,10 +271,13 @@ def test_actions_of_foreign_keys_that_are_not_logged(log: Log) -> None:
         f"undone_one.{table}": log.server.query(f"SHOW CREATE TABLE {table}")[0][1]
         for table in ("parent", "t")
     }
-    with pytest.warns(binarrow.BinarrowWarning, match="undone_one.parent"):
-        log.sql(schemas=shown)
+    # Without the foreign keys, the effects are not known.
+    without = {name: re.sub(r",[^,]*FOREIGN KEY[^\n]*", "", sql) for name, sql in shown.items()}
+    assert "FOREIGN" not in str(without)
+    with pytest.warns(binarrow.BinarrowWarning, match=r"undone_one\.parent"):
+        log.sql(schemas=without)
     script = (log.folder / "script.sql").read_text()
-    assert "-- Not restored: rows of other tables that foreign keys to undone_one.parent" in script
+    assert re.search(r"-- Not restored: rows of .* that foreign keys to undone_one.parent", script)
     # The actions of the server change these rows back.
     log.is_restored(schemas=shown, foreign_key_checks=True, unlogged_changes="ignore")
 

@@ -178,9 +178,9 @@ OWN_FLAGS = {
     | {"--tables", "--tz", "--format"},
     "find": {"--between", "--gtid", "--thread", "--tz", "--password", "--format"},
     "undo": {"--between", "--gtid", "--thread", "--password", "--redo", "--dry-run", "--to"}
-    | {"--ignore-schema-changes", "--foreign-key-checks"},
+    | {"--ignore-schema-changes", "--foreign-key-checks", "--tz"},
     "at": {"--table", "--columns", "--before", "--to", "--locks", "--password", "--format"},
-    "stats": {"--largest", "--by", "--plot", "--tz", "--format"},
+    "stats": {"--largest", "--by", "--plot", "--html", "--tz", "--format"},
     "export": {"--to", "--file-format", "--source-name", "--query", "--overwrite"},
     "schema": {"--table", "--format"},
     "splits": {"--target-bytes", "--format"},

@@ -14,9 +14,11 @@ from binarrow.cli.arguments import (
     Gtids,
     Sources,
     Threads,
+    TimeZone,
     is_server,
     named,
     range_of,
+    zone_of,
 )
 from binarrow.cli.failure import reports_failure, unmatched_patterns_are_errors
 from binarrow.cli.flags import Reading, reads
@@ -70,6 +72,7 @@ def command(
             help="Let the server check foreign keys and execute their actions.",
         ),
     ] = False,
+    tz: TimeZone = "UTC",
     *,
     login: Login,
     reading: Reading,
@@ -95,6 +98,7 @@ def command(
             "dry_run": dry_run,
             "schema_changes": "ignore" if ignore_schema_changes else "error",
             "foreign_key_checks": foreign_key_checks,
+            "timezone": zone_of(tz),
         }
         with _script(sources, login, {**keywords, **own}) as script:
             if not script.counts:

@@ -1,0 +1,418 @@
+"""Reads the log and writes the script: batches in, SQL out."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, tzinfo
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+from binarrow._native import (
+    BinarrowError,
+    BinarrowWarning,
+    BinlogReader,
+    ChangeBatch,
+    ConfigError,
+    Position,
+    SchemaChange,
+    SchemaError,
+    Truncate,
+    UndoWriter,
+    UnloggedChange,
+    read_binlog,
+)
+from binarrow.server import Server
+from binarrow.undo.cascades import INCLUDE, Cascades
+from binarrow.undo.effects import Effects
+from binarrow.undo.zone import offsets_of
+
+if TYPE_CHECKING:
+    from binarrow._native import ForeignKey, History, Schemas, Source
+    from binarrow.stream import Stream
+
+
+@dataclass(frozen=True)
+class UndoCounts:
+    """The changes of one table that a script makes; :attr:`UndoScript.counts` returns them.
+
+    Attributes:
+        table: ``database.table``.
+        inserts: The number of rows that are inserted.
+        updates: The number of rows that are updated.
+        deletes: The number of rows that are deleted.
+
+    Examples:
+        >>> script = binarrow.undo("binlog.000001", tables="shop.products", dry_run=True)
+        >>> script.counts[0].inserts
+        11
+    """
+
+    table: str
+    inserts: int
+    updates: int
+    deletes: int
+
+
+class UndoScript:
+    """A script of SQL, returned by :func:`undo`: an iterator over bytes, and a context manager.
+
+    The SQL is in a temporary file until the object is closed or deleted. The script is empty if no
+    change was found.
+
+    Examples:
+        >>> with binarrow.undo("binlog.000001", tables="shop.products") as script:
+        ...     with open("undo.sql", "xb") as file:
+        ...         file.writelines(script)
+        >>> script.transactions
+        299
+    """
+
+    def __init__(self, writer: UndoWriter, not_restored: Sequence[str] = ()) -> None:
+        self._writer: UndoWriter | None = writer
+        self._not_restored = tuple(not_restored)
+        self._counts = [
+            UndoCounts(f"{database}.{table}", inserts, updates, deletes)
+            for database, table, inserts, updates, deletes in writer.counts()
+        ]
+        self._transactions = writer.transactions
+
+    @property
+    def counts(self) -> list[UndoCounts]:
+        """The changes that the script makes, by table."""
+        return [*self._counts]
+
+    @property
+    def transactions(self) -> int:
+        """The number of transactions of the script."""
+        return self._transactions
+
+    @property
+    def not_restored(self) -> tuple[str, ...]:
+        """A line for each foreign key whose unlogged actions may have changed other rows too."""
+        return self._not_restored
+
+    def close(self) -> None:
+        """Removes the temporary file."""
+        self._writer = None
+
+    def __iter__(self) -> Iterator[bytes]:
+        """Returns the pieces, once."""
+        while self._writer is not None and (piece := self._writer.next_piece()) is not None:
+            yield piece
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_value: BaseException | None,
+        traceback: TracebackType | None,
+        /,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<UndoScript {self._transactions} transactions, {len(self._counts)} tables>"
+
+
+def undo(
+    source: Source | Server,
+    *,
+    tables: str | Sequence[str],
+    exclude_tables: str | Sequence[str] | None = None,
+    operations: str | Sequence[str] | None = None,
+    where: str | None = None,
+    start: Position | str | datetime | None = None,
+    stop: Position | str | datetime | None = None,
+    gtids: Sequence[str] = (),
+    thread_ids: Sequence[int] = (),
+    redo: bool = False,
+    dry_run: bool = False,
+    schema_changes: Literal["error", "ignore"] = "error",
+    foreign_key_checks: bool = False,
+    schemas: Schemas | None = None,
+    history: History | None = None,
+    unlogged_changes: Literal["error", "warn", "ignore"] | None = None,
+    timezone: tzinfo | None = UTC,
+    **options: Any,
+) -> UndoScript:
+    """Returns SQL that reverses changes in the log, the last transaction first.
+
+    Nothing is executed. The statements expect the rows as they were after the changes, and find
+    them by the key, or by all columns if no key is known. The first lines of the script describe
+    its effects.
+
+    Args:
+        source: Files, as in :func:`read_binlog`, or a server. A server's log is read from its first
+            file to the current end.
+        tables: The tables whose changes are reversed: globs of ``database.table``.
+        exclude_tables: Tables to leave out.
+        operations: The operations to reverse; all if None.
+        where: The changes to reverse, by their values; see :func:`read_binlog`.
+        start: The place of the first change.
+        stop: The place after the last change.
+        gtids: The transactions to reverse; all if empty.
+        thread_ids: The connections whose changes are reversed; all if empty.
+        redo: Return SQL that repeats the changes, in the order of the log.
+        dry_run: Only count: the script has no text.
+        schema_changes: The reaction to statements that change or empty the tables, which cannot be
+            reversed: ``"error"``, or ``"ignore"``, which names them in the script.
+        foreign_key_checks: Let the server check foreign keys and execute their actions.
+        schemas: Structures of tables; see :func:`read_binlog`.
+        history: Structures of tables over time; see :func:`read_binlog`.
+        unlogged_changes: The reaction if rows that actions of foreign keys changed without being
+            logged cannot all be restored: ``"warn"`` or None, ``"ignore"``, or ``"error"``, which
+            reports any such action, as in :func:`read_binlog`. They are restored from earlier
+            images in the log, which is then read three times. The actions must be known from
+            ``schemas``, ``history`` or the server, and both tables must be selected.
+        timezone: The time zone of the times in comments; None is the local one.
+        **options: Other keywords of :func:`read_binlog` or :meth:`Server.stream`, such as
+            ``storage_options``.
+
+    Raises:
+        SchemaError: An image lacks columns (``binlog_row_image`` must be FULL), names of columns
+            are not known, or a statement changes or empties a table.
+        UnsupportedEventError: A value cannot be written as an SQL literal.
+        ConfigError: A keyword is not valid.
+
+    Examples:
+        >>> script = binarrow.undo("binlog.000001", tables="shop.products")
+        >>> script.counts
+        [UndoCounts(table='shop.products', inserts=11, updates=715, deletes=56)]
+        >>> size = sum(len(piece) for piece in script)
+    """
+    if not tables:
+        raise ConfigError("undo: tables is empty: name the tables whose changes are reversed")
+    shaped = sorted(_SHAPE & options.keys())
+    if shaped:
+        raise ConfigError(
+            f"undo: the keyword {shaped[0]} determines the form of rows: leave it out"
+        )
+
+    def new_writer() -> UndoWriter:
+        return UndoWriter(
+            redo=redo,
+            gtids=[*gtids],
+            threads=[*thread_ids],
+            foreign_key_checks=foreign_key_checks,
+            dry_run=dry_run,
+            offsets=offsets_of(timezone),
+        )
+
+    keywords: dict[str, Any] = {
+        **UndoWriter.keywords(filtered=where is not None),
+        **options,
+        "tables": tables,
+        "exclude_tables": exclude_tables,
+        "operations": operations,
+        "where": where,
+        "schemas": schemas,
+        "history": history,
+    }
+    is_error = unlogged_changes == "error"
+    log = _Log(source, start, stop, keywords, unlogged_is_error=is_error, zone=timezone)
+    writer = new_writer()
+    log.read(writer, ignores_statements=schema_changes == "ignore")
+    effects = None
+    if (cascades := log.cascades()) is not None:
+        effects = Effects(cascades, foreign_key_checks)
+        writer = new_writer()
+        log.read(writer, effects, ignores_statements=schema_changes == "ignore")
+    restored = [] if effects is None else [*effects.notes()]
+    uncertain = [note for note, is_complete in restored if not is_complete]
+    uncertain += log.unknown_effects()
+    if unlogged_changes != "ignore":
+        for note in uncertain:
+            warnings.warn(note, BinarrowWarning, stacklevel=2)
+    complete = [note for note, is_complete in restored if is_complete]
+    writer.finish([*log.notes, *complete, *uncertain])
+    return UndoScript(writer, uncertain)
+
+
+class _Log:
+    """The log: it is read again for rows that unlogged actions of foreign keys changed."""
+
+    def __init__(
+        self,
+        source: Source | Server,
+        start: Position | str | datetime | None,
+        stop: Position | str | datetime | None,
+        keywords: Mapping[str, Any],
+        *,
+        unlogged_is_error: bool,
+        zone: tzinfo | None,
+    ) -> None:
+        self._source, self._start, self._stop = source, start, stop
+        self._keywords = keywords
+        self._zone = zone
+        self._reaction = "error" if unlogged_is_error else None
+        self._unlogged: list[UnloggedChange] = []
+        self._tables: set[str] = set()
+        self._is_followed = False
+        self._unread = ""
+        """The reason why the log before the start was not read again."""
+        self.notes: list[str] = []
+        """Statements that are not reversed."""
+
+    def read(
+        self, writer: UndoWriter, effects: Effects | None = None, *, ignores_statements: bool
+    ) -> None:
+        """Adds the selected changes to a writer, and their effects if they are known."""
+        include = ["schema_change", "truncate"]
+        if self._reaction is None:
+            include.append("unlogged_change")
+        keywords = {
+            **self._keywords,
+            "include": include,
+            "unlogged_changes": self._reaction,
+        }
+        self._unlogged, self._tables, self.notes = [], set(), []
+        with (
+            _quiet(is_repeated=effects is not None),
+            _opened(self._source, self._start, self._stop, keywords) as changes,
+        ):
+            for change in changes:
+                if isinstance(change, ChangeBatch):
+                    writer.add(change)
+                    self._tables.add(f"{change.database}.{change.table}")
+                    if effects is not None:
+                        effects.add(writer, change)
+                elif isinstance(change, UnloggedChange):
+                    self._unlogged.append(change)
+                elif note := _note(change, self._zone, ignore=ignores_statements):
+                    self.notes.append(note)
+            # A log that is being written is read again up to the same place.
+            self._stop = changes.position or self._stop
+
+    def cascades(self) -> Cascades | None:
+        """Follows the tables of foreign keys whose actions may have changed rows.
+
+        The log is read from its beginning if it has no gaps, otherwise from the start. None if
+        there is no such key, or the log cannot be read again.
+        """
+        keys = list(dict.fromkeys(key for one in self._unlogged for key in one.foreign_keys))
+        is_read_once = any(hasattr(one, "read") for one in _inputs(self._source))
+        if not keys or is_read_once:
+            return None
+        left_out = ("where", "operations", "gaps")
+        keywords = {
+            **{name: each for name, each in self._keywords.items() if name not in left_out},
+            **UndoWriter.keywords(filtered=False),
+            "include": INCLUDE,
+            "statements": "skip",
+        }
+        for start in dict.fromkeys((None, self._start)):
+            try:
+                cascades = self._followed(keys, start, keywords)
+                if cascades.other_keys:
+                    keys = [*keys, *sorted(cascades.other_keys, key=repr)]
+                    cascades = self._followed(keys, start, keywords)
+            except BinarrowError as error:
+                place = "its beginning" if start is None else "the start"
+                self._unread = f"The log cannot be read from {place}: {error}"
+                continue
+            self._is_followed = True
+            return cascades
+        return None
+
+    def _followed(
+        self,
+        keys: Sequence[ForeignKey],
+        start: Position | str | datetime | None,
+        keywords: Mapping[str, Any],
+    ) -> Cascades:
+        # A history may begin after the log.
+        cascades = Cascades(keys, knows_all_keys=self._keywords["history"] is None)
+        with _quiet(), _opened(self._source, start, self._stop, keywords) as changes:
+            for change in changes:
+                cascades.add(change)
+        cascades.finish()
+        return cascades
+
+    def unknown_effects(self) -> list[str]:
+        """Returns a line for each table whose changes have effects that are not known."""
+        changed: dict[str, dict[str, None]] = {}
+        for one in self._unlogged:
+            parent = f"{one.database}.{one.table}"
+            if not (self._is_followed and one.foreign_keys and parent in self._tables):
+                changed.setdefault(parent, {}).update(dict.fromkeys(one.changed_tables))
+        found = [
+            f"Not restored: rows of {', '.join(names) or 'other tables'} that foreign keys to"
+            f" {parent} may have changed. The log does not contain them. With"
+            " --foreign-key-checks the server executes the actions of these keys again."
+            for parent, names in sorted(changed.items())
+        ]
+        return [*found, *filter(None, [self._unread])]
+
+
+def _inputs(source: Source | Server) -> Iterable[object]:
+    if isinstance(source, Mapping):
+        return source.values()
+    return source if isinstance(source, list | tuple) else [source]
+
+
+@contextmanager
+def _quiet(*, is_repeated: bool = True) -> Iterator[None]:
+    """Suppresses the warnings of a log that has been read before."""
+    with warnings.catch_warnings():
+        if is_repeated:
+            warnings.simplefilter("ignore", BinarrowWarning)
+        yield
+
+
+def _opened(
+    source: Source | Server,
+    start: Position | str | datetime | None,
+    stop: Position | str | datetime | None,
+    keywords: Mapping[str, Any],
+) -> BinlogReader[Any] | Stream[Any]:
+    if isinstance(source, Server):
+        return source.stream(start or "earliest", stop=stop or "end", **keywords)
+    return read_binlog(source, start=start, stop=stop, **keywords)
+
+
+def _note(change: object, zone: tzinfo | None, *, ignore: bool) -> str | None:
+    """Returns a line of the header for a statement that is not reversed.
+
+    Raises:
+        SchemaError: The statement is an error.
+    """
+    if isinstance(change, Truncate):
+        kind, tables = "TRUNCATE TABLE", f"{change.database}.{change.table}"
+    elif isinstance(change, SchemaChange):
+        if change.kind == "create" and not change.changes_rows:
+            return None
+        kind = _KINDS[change.kind]
+        tables = ", ".join(change.tables) or f"the database {change.database}"
+    else:
+        return None
+    time = change.commit_timestamp.astimezone(zone).isoformat(sep=" ", timespec="seconds")
+    place = f"it ends at {change.position}, {time}"
+    if ignore:
+        return f"Not reversed: {kind} of {tables}, {place}."
+    raise SchemaError(
+        f"{kind} of {tables} cannot be reversed ({place}): the log does not contain the rows that"
+        " it changes. Select a part of the log without the statement, leave the table out, or set"
+        " schema_changes='ignore' (--ignore-schema-changes)"
+    )
+
+
+_KINDS = {
+    "create": "CREATE OR REPLACE",
+    "alter": "ALTER",
+    "drop": "DROP",
+    "rename": "RENAME",
+    "truncate": "TRUNCATE TABLE",
+}
+
+_SHAPE = frozenset(
+    (
+        *("include", "columns", "mask", "mask_salt", "layout", "old_value", "split_key_updates"),
+        *("partial_images", "envelope", "envelope_prefix", "types", "column_names", "batch_end"),
+        *("uncommitted", "statements"),
+    )
+)
