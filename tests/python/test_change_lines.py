@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC
 from decimal import Decimal
 
 import pytest
@@ -26,13 +27,15 @@ KEY = frozenset({"id"})
 
 
 def text(kind, before, after, key=KEY):
-    line = text_line("shop.orders", Change(kind, NOON, before, after), NOON, key, in_seconds=False)
+    line = text_line(
+        "shop.orders", Change(kind, NOON, before, after), NOON, key, UTC, in_seconds=False
+    )
     return line.split(kind, 1)[1].strip()
 
 
 def test_a_line_for_people():
     change = Change("insert", NOON + 17, None, {"id": 1})
-    line = text_line("shop.orders", change, NOON + 12_317, KEY, in_seconds=False)
+    line = text_line("shop.orders", change, NOON + 12_317, KEY, UTC, in_seconds=False)
     assert line == ("2026-11-21T12:00:00.000017   12.3 ms  shop.orders              insert  id=1")
 
 
@@ -81,13 +84,13 @@ def test_every_change_of_a_log_is_a_line(shop):
     for batch in binarrow.read_binlog(shop.glob, envelope=ENVELOPE, envelope_prefix=PREFIX):
         for change in changes_of(batch):
             kinds[change.kind] += 1
-            record = json.loads(json_line("t", change, change.committed + 5))
+            record = json.loads(json_line("t", change, change.committed + 5, UTC))
             assert record["lag_us"] == 5
             assert (record["before"] is None) == (change.kind == "insert")
             assert (record["after"] is None) == (change.kind == "delete")
             row = record["after"] or record["before"]
             assert list(row) == [name for name in batch.schema.names if not name.startswith(PREFIX)]
-            line = text_line("t", change, change.committed, key_of(batch), in_seconds=False)
+            line = text_line("t", change, change.committed, key_of(batch), UTC, in_seconds=False)
             assert line.isprintable()
     counted = [shop.change_types(table) for table in shop.tables]
     assert kinds == {

@@ -3,12 +3,15 @@
 import os
 import re
 import select
+import shutil
 import sys
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime, tzinfo
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, BinaryIO, TypeAlias, cast
+from typing import Annotated, Any, BinaryIO, TypeAlias, cast
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import typer
@@ -28,8 +31,8 @@ Files: TypeAlias = Annotated[
     list[str],
     typer.Argument(
         metavar="FILE",
-        help="Binlog files in log order, a glob, or a folder. NAME=FILE sets the name of a file"
-        " in the server's log.",
+        help="Binlog files in log order, a glob, or a folder; - is standard input. NAME=FILE sets"
+        " the name of a file in the server's log.",
         show_default=False,
     ),
 ]
@@ -37,8 +40,8 @@ Sources: TypeAlias = Annotated[
     list[str],
     typer.Argument(
         metavar="FILE|URL",
-        help="Binlog files in log order, a glob, or a folder; or one server: mysql://user@host/ or"
-        " mariadb://. NAME=FILE sets the name of a file in the server's log.",
+        help="Binlog files in log order, a glob, or a folder, - for standard input; or one server:"
+        " mysql://user@host/ or mariadb://. NAME=FILE sets the name of a file in the server's log.",
         show_default=False,
     ),
 ]
@@ -74,9 +77,9 @@ FormatOption: TypeAlias = Annotated[
 ]
 
 
-def sources(files: list[str]) -> list[str | BinaryIO] | dict[str, str | BinaryIO]:
-    """Returns the files as `binarrow.inspect` accepts them: ``-`` is standard input."""
-    found = named(files)
+def sources(files: Sequence[str]) -> list[str | BinaryIO] | dict[str, str | BinaryIO]:
+    """Returns the files as `binarrow.read_binlog` accepts them: ``-`` is standard input."""
+    found = named([*files])
     if isinstance(found, dict):
         return {name: _standard_input() if path == "-" else path for name, path in found.items()}
     return [_standard_input() if path == "-" else path for path in found]
@@ -85,6 +88,34 @@ def sources(files: list[str]) -> list[str | BinaryIO] | dict[str, str | BinaryIO
 def _standard_input() -> BinaryIO:
     source = sys.stdin.buffer
     return source if source.seekable() else cast("BinaryIO", _Pipe(source.fileno()))
+
+
+@contextmanager
+def files_read_twice(files: Sequence[str]) -> Iterator[Any]:
+    """Returns the files as `sources` does, but standard input as a temporary file."""
+    if "-" not in files:
+        yield named([*files])
+        return
+    with tempfile.TemporaryDirectory(prefix="binarrow-") as folder:
+        copy = Path(folder) / "stdin"
+        with copy.open("wb") as file:
+            shutil.copyfileobj(_standard_input(), file, PIECE)
+        yield [str(copy) if path == "-" else path for path in files]
+
+
+def only_files(files: Sequence[str], what: str) -> list[str]:
+    """Returns the files.
+
+    Raises:
+        ConfigError: One of them is standard input.
+    """
+    if "-" in files:
+        raise ConfigError(f"{what}: standard input (-) is not possible here, name files")
+    return [*files]
+
+
+PIECE = 1 << 20
+"""The bytes of standard input that are copied at once."""
 
 
 class _Pipe:
@@ -109,7 +140,7 @@ class _Pipe:
 
 
 def named(files: list[str]) -> list[str] | dict[str, str]:
-    """Returns the files as `binarrow.read_binlog` accepts them.
+    """Returns the names of files.
 
     ``binlog.000004=txns.binlog`` is the file ``txns.binlog``, whose name in the server's log is
     ``binlog.000004``.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +23,8 @@ ENVELOPE = ("change_type", "commit_timestamp", "present")
 PREFIX = "binarrow "
 """The prefix of their names, which the columns of a table are unlikely to have."""
 
-HEAD = f"{'committed (UTC)':26}  {'lag':>8}  {'table':24} {'change':7} values"
+TIME_WIDTH = 26
+"""The width of the column of times."""
 
 ORDINAL = b"mysql.ordinal_position"
 """Key of a field's metadata: the column's number in its table, which is also that of its bit in
@@ -118,9 +119,15 @@ def key_of(batch: ChangeBatch) -> frozenset[str]:
     )
 
 
-def json_line(table: str, change: Change, now: int) -> str:
+def head(zone: tzinfo | None) -> str:
+    """Returns the header line, which names the zone of the times."""
+    committed = f"committed ({zone or 'local'})"
+    return f"{committed:{TIME_WIDTH}}  {'lag':>8}  {'table':24} {'change':7} values"
+
+
+def json_line(table: str, change: Change, now: int, zone: tzinfo | None) -> str:
     """Formats a change as one JSON object."""
-    committed = datetime.fromtimestamp(change.committed / SECOND, UTC)
+    committed = datetime.fromtimestamp(change.committed / SECOND, UTC).astimezone(zone)
     record: dict[str, Any] = {
         "table": table,
         "change": change.kind,
@@ -133,10 +140,16 @@ def json_line(table: str, change: Change, now: int) -> str:
 
 
 def text_line(
-    table: str, change: Change, now: int, key: frozenset[str], *, in_seconds: bool
+    table: str,
+    change: Change,
+    now: int,
+    key: frozenset[str],
+    zone: tzinfo | None,
+    *,
+    in_seconds: bool,
 ) -> str:
     """Formats a change as a line for people: for an update, the key and the changed columns."""
-    committed = datetime.fromtimestamp(change.committed / SECOND, UTC)
+    committed = datetime.fromtimestamp(change.committed / SECOND, UTC).astimezone(zone)
     values = (
         _update(change, key) if change.kind == "update" else _row(change.after or change.before)
     )

@@ -16,6 +16,7 @@ from binarrow.cli.output import printable
 BAD_INPUT = 1
 BAD_CALL = 2
 INTERRUPTED = 130
+OUTPUT_CLOSED = 128 + 13  # the number of SIGPIPE
 
 # typer has its own copy of click, or imports it, depending on the version.
 UsageError: Any = typer.BadParameter.__base__
@@ -100,6 +101,7 @@ def exit_codes(others: Mapping[int, str] | None = None) -> str:
         BAD_INPUT: "the input or the server cannot be read",
         BAD_CALL: "wrong arguments",
         INTERRUPTED: "ended by Ctrl-C",
+        OUTPUT_CLOSED: "the process that reads the output has ended",
         **(others or {}),
     }
     return f"Exit codes: {'; '.join(f'{code} {codes[code]}' for code in sorted(codes))}."

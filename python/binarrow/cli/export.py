@@ -6,10 +6,12 @@ from typing import Annotated, Any
 import typer
 
 import binarrow
-from binarrow.cli.arguments import Files, named
+from binarrow.cli.arguments import Files, sources
+from binarrow.cli.export_stream import ExportStream
 from binarrow.cli.failure import reports_failure, unmatched_patterns_are_errors
 from binarrow.cli.flags import Reading, reads
 from binarrow.cli.folder import ExportFolder
+from binarrow.cli.new_file import STANDARD_OUTPUT, new_file
 from binarrow.cli.output import print_table
 from binarrow.cli.progress import progress_of
 from binarrow.cli.writer import FileFormat, types_for
@@ -23,6 +25,8 @@ Examples:
   binarrow export 'binlog.*' --to changes --mask '*.*.email=sha256' --mask-salt-file salt
   binarrow export binlog.000001 --to events --format debezium-json --source-name shop
   binarrow export binlog.000001 --to events --format ticdc-json --no-old-value
+  binarrow export binlog.000001 --to - --format debezium-json | jq .payload.op
+  zstdcat binlog.000001.zst | binarrow export - --to changes
   mysqldump --no-data shop > shop.sql
   binarrow export binlog.000001 --to changes --schemas shop.sql
   binarrow export 'binlog.*' --to changes --history shop.db"""
@@ -33,7 +37,13 @@ Examples:
 def command(
     files: Files,
     to: Annotated[
-        Path, typer.Option(metavar="FOLDER", help="The folder to write to.", show_default=False)
+        Path,
+        typer.Option(
+            metavar="FOLDER",
+            help="The folder to write to; - is standard output, for one table, or for the events of"
+            " ticdc-json and debezium-json.",
+            show_default=False,
+        ),
     ],
     file_format: Annotated[
         FileFormat,
@@ -73,7 +83,18 @@ def command(
                     f"--format {file_format.value} has its own types: leave out --types"
                 )
             shape = binarrow.event_keywords(file_format.events, query=query)
-        reader = binarrow.read_binlog(named(files), **{**keywords, **shape})
+        reader = binarrow.read_binlog(sources(files), **{**keywords, **shape})
+        if to == STANDARD_OUTPUT:
+            with (
+                reader,
+                new_file(to) as file,
+                unmatched_patterns_are_errors(in_part=reading.is_part),
+            ):
+                stream = ExportStream(file, file_format, source_name=source_name)
+                for change in reader:
+                    stream.write(change)
+                stream.close()
+            return
         with (
             reader,
             ExportFolder(to, file_format, overwrite=overwrite, source_name=source_name) as folder,

@@ -23,11 +23,13 @@ from binarrow.cli.arguments import (
     range_of,
     zone_of,
 )
-from binarrow.cli.change_lines import ENVELOPE, PREFIX, changes_of
+from binarrow.cli.arguments import sources as files_of
+from binarrow.cli.change_lines import PREFIX, changes_of
 from binarrow.cli.failure import reports_failure, unmatched_patterns_are_errors
 from binarrow.cli.flags import Reading, reads
-from binarrow.cli.found_lines import DETAILS, FoundChange
+from binarrow.cli.found_lines import FoundChange, found_shape
 from binarrow.cli.output import Screen
+from binarrow.cli.printers import WIDTH
 from binarrow.cli.server_options import Login, logs_in
 
 if TYPE_CHECKING:
@@ -46,9 +48,6 @@ Examples:
 NOTHING_FOUND = 3
 
 EXIT_CODES = {NOTHING_FOUND: "no change was found"}
-
-WIDTH = 80
-"""The width of lines if the output is not a terminal."""
 
 
 @reports_failure
@@ -112,14 +111,9 @@ def _opened(
     sources: Sequence[str], login: Login, keywords: dict[str, Any]
 ) -> Iterator[tuple[str | None, binarrow.BinlogReader | binarrow.Stream[Any]]]:
     """Opens the server, or each log in files: with its folder if there are several logs."""
-    shape: dict[str, Any] = {
-        "envelope": [*ENVELOPE, *DETAILS],
-        "envelope_prefix": PREFIX,
-        "split_key_updates": False,
-        "types": binarrow.TypeOptions(enum="text", time="text", zero_dates="text"),
-    }
+    shape = found_shape()
     if not is_server(sources):
-        found = logs([*sources])
+        found = [("", files_of(sources))] if "-" in sources else logs([*sources])
         is_part = bool(keywords.get("start") or keywords.get("stop")) or len(found) > 1
         for folder, files in found:
             with (

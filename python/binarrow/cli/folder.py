@@ -55,8 +55,6 @@ class ExportFolder:
         self._tables: dict[tuple[str, str], _Table] = {}
 
     def __enter__(self) -> Self:
-        if str(self._root) == "-":
-            raise ConfigError("--to must be a folder: each table has its own files")
         self._made_root = not self._root.exists()
         try:
             self._root.mkdir(parents=True, exist_ok=True)

@@ -6,12 +6,24 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 from typing import Any
 
-from binarrow.cli.change_lines import SECOND, Change, shown_cells
+from binarrow import TypeOptions
+from binarrow.cli.change_lines import ENVELOPE, PREFIX, SECOND, Change, shown_cells
 from binarrow.cli.output import json_text, on_one_line
 from binarrow.cli.writer import cell_as_json
 
 DETAILS = ("gtid", "thread_id", "query", "binlog_file", "binlog_position", "commit_version")
 """The columns of the envelope that are printed in addition to those of each change."""
+
+
+def found_shape() -> dict[str, Any]:
+    """Returns the keywords of `read_binlog` with which found changes are read."""
+    return {
+        "envelope": [*ENVELOPE, *DETAILS],
+        "envelope_prefix": PREFIX,
+        "split_key_updates": False,
+        "types": TypeOptions(enum="text", time="text", zero_dates="text"),
+    }
+
 
 OFFSET_BITS = 40
 """The number of bits of a commit's version that are the offset of its transaction."""
@@ -97,4 +109,4 @@ def _wrapped(title: str, words: list[str], width: int) -> list[str]:
     return lines
 
 
-__all__ = ["DETAILS", "FoundChange"]
+__all__ = ["FoundChange", "found_shape"]

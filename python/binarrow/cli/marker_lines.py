@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, tzinfo
 from typing import Any, TypeAlias
 
 from binarrow import (
@@ -21,22 +21,22 @@ Marker: TypeAlias = (
 )
 
 
-def json_marker(marker: Marker, now: int) -> str:
+def json_marker(marker: Marker, now: int, zone: tzinfo | None) -> str:
     """Formats a marker as one JSON object; ``marker`` is its kind."""
     record: dict[str, Any] = {"marker": _name(marker), **_fields(marker)}
     if not isinstance(marker, Heartbeat):
-        committed = marker.commit_timestamp
+        committed = marker.commit_timestamp.astimezone(zone)
         record["committed"] = committed.isoformat(timespec="microseconds")
         record["lag_us"] = now - _micros(committed)
     record["position"] = str(marker.position)
     return json_text(record)
 
 
-def text_marker(marker: Marker, now: int, *, in_seconds: bool) -> str:
+def text_marker(marker: Marker, now: int, zone: tzinfo | None, *, in_seconds: bool) -> str:
     """Formats a marker as a line for people, in the columns of changes."""
     time, late = "", ""
     if not isinstance(marker, Heartbeat):
-        time = f"{marker.commit_timestamp:%Y-%m-%dT%H:%M:%S.%f}"
+        time = f"{marker.commit_timestamp.astimezone(zone):%Y-%m-%dT%H:%M:%S.%f}"
         late = lag(now - _micros(marker.commit_timestamp), in_seconds=in_seconds)
     table, kind, rest = _words(marker)
     return f"{time:26}  {late:>8}  {on_one_line(table):24} {kind:7} {on_one_line(rest)}".rstrip()

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 import binarrow
-from binarrow.cli.arguments import Files, Format, FormatOption, named
+from binarrow.cli.arguments import Files, Format, FormatOption, sources
 from binarrow.cli.failure import reports_failure
 from binarrow.cli.flags import Reading, reads
 from binarrow.cli.output import print_json, print_table
@@ -29,7 +29,7 @@ def command(
 ) -> None:
     """Print a table's columns: the Arrow type, and MySQL's properties, if they are logged."""
     with reading.keywords() as keywords:
-        schema = binarrow.infer_schema(named(files), table, **keywords)
+        schema = binarrow.infer_schema(sources(files), table, **keywords)
     metadata = [_metadata(field.metadata) for field in schema]
     if format is Format.json:
         for field, mysql in zip(schema, metadata, strict=True):

@@ -26,17 +26,18 @@ class Tls(StrEnum):
     verify_identity = "verify_identity"
 
 
+URL_HELP = (
+    "mysql://user@host:3306/, or mariadb://. Keywords of connect() may follow a ?, as in"
+    " ?tls_cert=me.pem&tls_key=key.pem. Without a URL, the server is that of the option file or"
+    " of the environment: MYSQL_HOST, MYSQL_TCP_PORT, MYSQL_UNIX_PORT, MYSQL_USER. A password"
+    " in the URL is visible to all users of this machine in the list of processes, and the"
+    " shell's history stores it."
+)
+"""The help of an argument that is a URL."""
+
 Url: TypeAlias = Annotated[
     str | None,
-    typer.Argument(
-        metavar="URL",
-        help="mysql://user@host:3306/, or mariadb://. Keywords of connect() may follow a ?, as in"
-        " ?tls_cert=me.pem&tls_key=key.pem. Without a URL, the server is that of the option file or"
-        " of the environment: MYSQL_HOST, MYSQL_TCP_PORT, MYSQL_UNIX_PORT, MYSQL_USER. A password"
-        " in the URL is visible to all users of this machine in the list of processes, and the"
-        " shell's history stores it.",
-        show_default=False,
-    ),
+    typer.Argument(metavar="URL", help=URL_HELP, show_default=False),
 ]
 PANEL = "Connecting"
 

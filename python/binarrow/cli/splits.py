@@ -6,7 +6,7 @@ import typer
 
 import binarrow
 from binarrow.byte_size import parse_byte_size
-from binarrow.cli.arguments import Files, Format, FormatOption, named
+from binarrow.cli.arguments import Files, Format, FormatOption, named, only_files
 from binarrow.cli.failure import reports_failure
 from binarrow.cli.flags import Reading, reads
 from binarrow.cli.output import print_table
@@ -30,7 +30,7 @@ def command(
 ) -> None:
     """Print ranges of files that end at ends of transactions, one per Spark task."""
     size = parse_byte_size(target_bytes)
-    if isinstance(named(files), dict):
+    if isinstance(named(only_files(files, "ranges are parts of files")), dict):
         raise binarrow.ConfigError("ranges contain files only: leave out NAME= before them")
     found = [
         split

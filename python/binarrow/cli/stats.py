@@ -1,5 +1,6 @@
 """`binarrow stats`: counts the changes in files."""
 
+from dataclasses import replace
 from datetime import datetime, tzinfo
 from pathlib import Path
 from typing import Annotated, Any
@@ -7,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 import binarrow
-from binarrow.cli.arguments import Files, Format, FormatOption, TimeZone, named, zone_of
+from binarrow.cli.arguments import Files, Format, FormatOption, TimeZone, files_read_twice, zone_of
 from binarrow.cli.failure import reports_failure, unmatched_patterns_are_errors
 from binarrow.cli.flags import Reading, reads
 from binarrow.cli.groups import ENVELOPE, By, Groups, bar
@@ -15,8 +16,8 @@ from binarrow.cli.large_transactions import KEPT, described, largest_of
 from binarrow.cli.new_file import new_file
 from binarrow.cli.output import byte_count, grouped, print_json, print_table
 from binarrow.cli.progress import progress_of
-from binarrow.cli.report import counts as report
-from binarrow.cli.report.counts import Counts
+from binarrow.cli.report.counts import ENVELOPE as ENVELOPE_OF_PAGE
+from binarrow.cli.report.counts import INCLUDE, Counts
 from binarrow.cli.report.page import Report
 
 EXAMPLES = """\
@@ -77,14 +78,18 @@ def command(
         raise binarrow.ConfigError("--html has its own charts: leave out --by, --plot and --format")
     zone = zone_of(tz)
     if html is not None:
-        with reading.keywords() as keywords, new_file(html, "--html") as file:
-            page = _page(files, largest, zone, keywords, in_part=reading.is_part)
+        with (
+            reading.keywords() as keywords,
+            files_read_twice(files) as source,
+            new_file(html, "--html") as file,
+        ):
+            report = _report(source, largest, keywords, in_part=reading.is_part)
+            page = replace(report, sources=files, zone=zone).html()
             file.write(page.encode())
         return
     groups = None if by is None else Groups(by)
     marks: list[binarrow.Transaction] = []
-    with reading.keywords() as keywords:
-        source = named(files)
+    with reading.keywords() as keywords, files_read_twice(files) as source:
         reader: Any = binarrow.read_binlog(
             source,
             column_names="none",
@@ -117,20 +122,13 @@ def command(
         _print(_plain(stats, zone), by, is_plotted=plot)
 
 
-def _page(
-    files: list[str],
-    largest: int,
-    zone: tzinfo | None,
-    keywords: dict[str, Any],
-    *,
-    in_part: bool,
-) -> str:
-    source, counts = named(files), Counts()
+def _report(source: Any, largest: int, keywords: dict[str, Any], *, in_part: bool) -> Report:
+    counts = Counts()
     shape: dict[str, Any] = {
         "column_names": "none",
         "split_key_updates": False,
-        "envelope": report.ENVELOPE,
-        "include": report.INCLUDE,
+        "envelope": ENVELOPE_OF_PAGE,
+        "include": INCLUDE,
     }
     reader: Any = binarrow.read_binlog(source, **keywords, **shape)
     with reader, progress_of(reader), unmatched_patterns_are_errors(in_part=in_part):
@@ -139,7 +137,7 @@ def _page(
     stats = reader.stats()
     found = largest_of(counts.marks, largest)
     stats["largest_transactions"] = [described(source, one, **keywords) for one in found]
-    return Report(files, counts, stats, zone).html()
+    return Report([], counts, stats, None)
 
 
 def _print(stats: dict[str, Any], by: By | None, *, is_plotted: bool) -> None:

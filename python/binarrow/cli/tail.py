@@ -1,4 +1,4 @@
-"""`binarrow tail`: prints a server's changes as they are committed."""
+"""`binarrow tail`: prints the changes of a server, or of growing files, as they are committed."""
 
 from __future__ import annotations
 
@@ -7,31 +7,41 @@ import os
 import select
 import signal
 import sys
-import time
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from types import FrameType
 from typing import Annotated, Any, NoReturn, Self
 
 import typer
 
-from binarrow import ChangeBatch, FileCheckpoint, Server, Stream
-from binarrow.cli.arguments import Format, FormatOption, where
-from binarrow.cli.change_lines import (
-    ENVELOPE,
-    HEAD,
-    PREFIX,
-    changes_of,
-    json_line,
-    key_of,
-    text_line,
+from binarrow import (
+    BinarrowWarning,
+    ChangeBatch,
+    ConfigError,
+    FileCheckpoint,
+    Stream,
+    expand_source,
 )
+from binarrow.cli.arguments import (
+    Format,
+    FormatOption,
+    TimeZone,
+    is_server,
+    only_files,
+    where,
+    zone_of,
+)
+from binarrow.cli.change_lines import ENVELOPE, PREFIX
+from binarrow.cli.command import OUTPUT_CLOSED
 from binarrow.cli.failure import reports_failure
 from binarrow.cli.flags import Reading, flag, reads
-from binarrow.cli.marker_lines import Marker, json_marker, text_marker
-from binarrow.cli.output import Screen
+from binarrow.cli.followed_files import FollowedFiles
+from binarrow.cli.found_lines import found_shape
+from binarrow.cli.printers import FoundPrinter, JsonPrinter, Printer, TextPrinter
 from binarrow.cli.progress import load_progress_of
-from binarrow.cli.server_options import Login, Url, logs_in
+from binarrow.cli.server_options import URL_HELP, Login, logs_in
 from binarrow.cli.writer import FileFormat, types_for
 
 EXAMPLES = """\
@@ -43,7 +53,8 @@ Examples:
   binarrow tail --option-file ~/.my.cnf --columns shop.orders=id,total --operations update
   binarrow tail --option-file ~/.my.cnf --checkpoint pos.json --json
   binarrow tail --option-file ~/.my.cnf --include schema_change,truncate
-  binarrow tail --option-file ~/.my.cnf --history shop.db"""
+  binarrow tail --option-file ~/.my.cnf --history shop.db
+  binarrow tail --follow /var/lib/mysql/binlog.000017 --tables 'shop.*' --tz local"""
 
 PATIENCE = 0.25
 """Seconds without changes after which signals and the reader of the output are checked."""
@@ -51,21 +62,32 @@ PATIENCE = 0.25
 PRINTING = 1.0
 """Seconds that printing a batch may take after a signal if no process reads the output."""
 
-OUTPUT_CLOSED = 128 + 13  # the number of SIGPIPE
-
 ALARM: tuple[int, ...] = () if sys.platform == "win32" else (signal.SIGALRM,)
 
-EXIT_CODES = {
-    OUTPUT_CLOSED: "the process that reads the output has ended",
-    128 + signal.SIGTERM: "ended by SIGTERM",
-}
+EXIT_CODES = {128 + signal.SIGTERM: "ended by SIGTERM"}
 
 
 @reports_failure
 @logs_in
 @reads("tail")
 def command(
-    url: Url = None,
+    sources: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="URL|FILE",
+            help=f"{URL_HELP} Or, with --follow, binlog files in log order, a glob, or a folder.",
+            show_default=False,
+        ),
+    ] = None,
+    follow: Annotated[
+        bool,
+        typer.Option(
+            "--follow",
+            help="Follow files that a server or a copy still writes, and the next files of the log."
+            " --start may be latest (the default), earliest (the first of the files), FILE:OFFSET"
+            " or a time.",
+        ),
+    ] = False,
     start: Annotated[str, flag("start", "tail")] = "latest",
     stop: Annotated[str | None, flag("stop", "tail")] = None,
     checkpoint: Annotated[Path | None, flag("checkpoint")] = None,
@@ -79,11 +101,14 @@ def command(
         int | None, flag("max_rows_per_second", min=1, show_default=False)
     ] = None,
     certificate: Annotated[Path | None, flag("certificate", show_default=False)] = None,
+    tz: TimeZone = "UTC",
     *,
     login: Login,
     reading: Reading,
 ) -> None:
-    """Print a server's changes as they are committed, one per line, until Ctrl-C.
+    """Print a server's changes, or with --follow those of growing files, as they are committed.
+
+    It prints one change per line, until Ctrl-C.
 
     A line contains the time of the commit, the lag between commit and output,
     the table, and the values of the row; for an update, its key and the
@@ -95,10 +120,40 @@ def command(
     The lag depends on the clocks of both machines. MariaDB and MySQL 5 log
     times in seconds only.
 
+    With --follow, changes are printed like those of find, up to the last complete transaction. A
+    file that is replaced, truncated or removed is an error.
+
     At the end, and after Ctrl-C, the position to continue from is printed to stderr.
     """
     signal.signal(signal.SIGTERM, _terminate)
     logging.basicConfig(format="binarrow: %(message)s")  # that a connection was lost, for example
+    zone = zone_of(tz)
+    is_json = json or format is Format.json
+    own = {
+        "checkpoint": checkpoint,
+        "--server-id": server_id,
+        "--max-rows-per-second": max_rows_per_second,
+        "--certificate": certificate,
+        "--stop": stop,
+    }
+    if follow:
+        given = [name for name, value in own.items() if value is not None]
+        if not sources or is_server(sources):
+            raise ConfigError("--follow is for files: a server's changes are always followed")
+        if given or start == "snapshot":
+            raise ConfigError(f"{(given or ['--start snapshot'])[0]} is for servers, not files")
+        place = None if start == "earliest" else start if start == "latest" else where(start)
+        with reading.keywords() as keywords, _waiting_files_are_quiet():
+            shape = {**found_shape(), **keywords}
+            paths = expand_source(only_files(sources, "--follow reads files"))
+            files = FollowedFiles(paths, place, shape)
+            _print_all(files, FoundPrinter(zone, is_json=is_json), nullcontext())
+        return
+    url = sources[0] if sources else None
+    if sources and (len(sources) > 1 or not is_server(sources)):
+        raise ConfigError(
+            "give one server, or files with --follow; 'binarrow find' prints complete files"
+        )
     with (
         reading.keywords() as keywords,
         login.connect(url) as server,
@@ -116,22 +171,37 @@ def command(
             envelope_prefix=PREFIX,
             **keywords,
         )
-        is_json = json or format is Format.json
-        printer = _JsonPrinter() if is_json else _TextPrinter(server)
-        import pyarrow as pa  # slow, so before the first change
-
-        del pa
-        with _Signals() as signals:
-            try:
-                with stream, load_progress_of(stream, server):
-                    _follow(stream, printer, signals)
-            except _PrintingEndedError:
-                _drop_output()
-        if signals.received is not None:
-            raise typer.Exit(128 + signals.received)
+        printer = JsonPrinter(zone) if is_json else TextPrinter(server, zone)
+        _print_all(stream, printer, load_progress_of(stream, server))
 
 
-def _follow(stream: Stream[Any], printer: _JsonPrinter | _TextPrinter, signals: _Signals) -> None:
+def _print_all(
+    stream: Stream[Any] | FollowedFiles,
+    printer: Printer,
+    progress: AbstractContextManager[None],
+) -> None:
+    import pyarrow as pa  # slow, so before the first change
+
+    del pa
+    with _Signals() as signals:
+        try:
+            with stream, progress:
+                _follow(stream, printer, signals)
+        except _PrintingEndedError:
+            _drop_output()
+    if signals.received is not None:
+        raise typer.Exit(128 + signals.received)
+
+
+@contextmanager
+def _waiting_files_are_quiet() -> Iterator[None]:
+    """Suppresses the warning that a file has no end: the command waits for it."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", ".*without a Rotate or Stop event", BinarrowWarning)
+        yield
+
+
+def _follow(stream: Stream[Any] | FollowedFiles, printer: Printer, signals: _Signals) -> None:
     """Prints until the end or a signal.
 
     All changes before the position on stderr are on stdout completely.
@@ -230,48 +300,6 @@ def _drop_output() -> None:
     null = os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, sys.stdout.fileno())
     os.close(null)
-
-
-class _JsonPrinter:
-    def begin(self) -> None:
-        """Does nothing: JSON has no header line."""
-
-    def print_batch(self, batch: ChangeBatch) -> None:
-        """Prints a line for each change."""
-        now = time.time_ns() // 1000
-        table = f"{batch.database}.{batch.table}"
-        sys.stdout.writelines(f"{json_line(table, change, now)}\n" for change in changes_of(batch))
-
-    def print_marker(self, marker: Marker) -> None:
-        """Prints a line for a marker."""
-        sys.stdout.write(f"{json_marker(marker, time.time_ns() // 1000)}\n")
-
-
-class _TextPrinter:
-    def __init__(self, server: Server) -> None:
-        major = server.version.partition(".")[0]
-        self._in_seconds = server.flavor == "mariadb" or major == "5"
-        self._screen = Screen.of_stdout()
-        self._has_header = False
-
-    def begin(self) -> None:
-        """Prints the header line, once."""
-        if not self._has_header:
-            print(self._screen.styled(self._screen.fitted(HEAD), "bold"), flush=True)
-        self._has_header = True
-
-    def print_batch(self, batch: ChangeBatch) -> None:
-        """Prints a line for each change."""
-        now = time.time_ns() // 1000
-        table, key = f"{batch.database}.{batch.table}", key_of(batch)
-        for change in changes_of(batch):
-            line = text_line(table, change, now, key, in_seconds=self._in_seconds)
-            sys.stdout.write(f"{self._screen.fitted(line)}\n")
-
-    def print_marker(self, marker: Marker) -> None:
-        """Prints a line for a marker."""
-        line = text_marker(marker, time.time_ns() // 1000, in_seconds=self._in_seconds)
-        sys.stdout.write(f"{self._screen.fitted(line)}\n")
 
 
 def _terminate(number: int, _frame: FrameType | None) -> NoReturn:

@@ -16,10 +16,10 @@ from binarrow.cli.arguments import (
     Threads,
     TimeZone,
     is_server,
-    named,
     range_of,
     zone_of,
 )
+from binarrow.cli.arguments import sources as files_of
 from binarrow.cli.failure import reports_failure, unmatched_patterns_are_errors
 from binarrow.cli.flags import Reading, reads
 from binarrow.cli.new_file import STANDARD_OUTPUT, new_file
@@ -120,7 +120,7 @@ def _script(sources: list[str], login: Login, keywords: dict[str, Any]) -> binar
     if not is_server(sources):
         is_part = bool(keywords.get("start") or keywords.get("stop"))
         with unmatched_patterns_are_errors(in_part=is_part):
-            return binarrow.undo(named([*sources]), **keywords)
+            return binarrow.undo(files_of(sources), **keywords)
     if keywords.pop("gaps", "error") != "error":
         raise binarrow.ConfigError("--allow-gaps is for files: the log of a server has no gaps")
     with login.connect(sources[0]) as server:

@@ -21,6 +21,7 @@ class Rows:
         self.data: pa.RecordBatch = batch.to_pyarrow()
         self._cells: dict[tuple[str, str], list[Any]] = {}
         self._lists: dict[str, list[Any]] = {}
+        self._sides: dict[str, list[bool]] = {}
 
     @property
     def structure(self) -> pa.StructType:
@@ -34,11 +35,10 @@ class Rows:
 
     def has(self, side: str, row: int) -> bool:
         """True if a change has a row before it, or after it."""
-        found = self._lists.get(side)
-        if found is None:
-            found = self._lists[side] = self.data.column(side).is_valid().to_pylist()
-        is_valid: bool = found[row]
-        return is_valid
+        if side not in self._sides:
+            self._sides[side] = self.data.column(side).is_valid().to_pylist()
+        found: list[bool] = self._sides[side]
+        return found[row]
 
     def side(self, row: int) -> str:
         """Returns the last side that a change has."""
@@ -47,7 +47,8 @@ class Rows:
     def is_full(self, side: str, row: int) -> bool:
         """True if the log contains all columns of a row."""
         present = int.from_bytes(self._list(f"_present_{side}")[row], "little")
-        return present == (1 << self.structure.num_fields) - 1
+        columns: int = self.structure.num_fields
+        return present == (1 << columns) - 1
 
     def values(self, side: str, row: int, columns: Sequence[str]) -> Values:
         """Returns values of a row."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC
+from datetime import tzinfo
 from pathlib import Path
 from typing import Annotated, TypeAlias
 
@@ -61,7 +61,7 @@ def names(table: str) -> tuple[str, str]:
     return database, name
 
 
-def as_row(change: HistoryChange, longest: int = 80) -> list[object]:
+def as_row(change: HistoryChange, zone: tzinfo | None, longest: int = 80) -> list[object]:
     """Formats a stored statement as cells of a table."""
     text = on_one_line(change.statement)
     if change.kind == "baseline":
@@ -69,7 +69,7 @@ def as_row(change: HistoryChange, longest: int = 80) -> list[object]:
     elif len(text) > longest:
         text = text[: longest - 1] + "…"
     return [
-        f"{change.committed.astimezone(UTC):%Y-%m-%dT%H:%M:%S}",
+        f"{change.committed.astimezone(zone):%Y-%m-%dT%H:%M:%S}",
         f"{change.position.file}:{change.position.offset}",
         change.database,
         text,
@@ -77,17 +77,19 @@ def as_row(change: HistoryChange, longest: int = 80) -> list[object]:
     ]
 
 
-COLUMNS = ["committed (UTC)", "in force from", "database", "statement", "not followed"]
-"""The columns of tables of statements."""
+def columns(zone: tzinfo | None) -> list[str]:
+    """Returns the columns of tables of statements."""
+    names = ["in force from", "database", "statement", "not followed"]
+    return [f"committed ({zone or 'local'})", *names]
 
 
-def as_record(change: HistoryChange) -> dict[str, object]:
+def as_record(change: HistoryChange, zone: tzinfo | None) -> dict[str, object]:
     """Converts a stored statement to JSON."""
     return {
         "kind": change.kind,
         "position": f"{change.position.file}:{change.position.offset}",
         "gtid_set": change.position.gtid_set,
-        "committed": change.committed.isoformat(),
+        "committed": change.committed.astimezone(zone).isoformat(),
         "database": change.database,
         "statement": change.statement,
         "tables": list(change.tables),
@@ -96,7 +98,6 @@ def as_record(change: HistoryChange) -> dict[str, object]:
 
 
 __all__ = [
-    "COLUMNS",
     "History",
     "HistoryPasswordFile",
     "Source",
@@ -104,6 +105,7 @@ __all__ = [
     "Tables",
     "as_record",
     "as_row",
+    "columns",
     "names",
     "opened",
 ]

@@ -8,15 +8,15 @@ from typing import Annotated
 import typer
 
 from binarrow import ConfigError, SchemaError, SchemaHistory, TableSchema
-from binarrow.cli.arguments import Format, FormatOption, where
+from binarrow.cli.arguments import Format, FormatOption, TimeZone, where, zone_of
 from binarrow.cli.failure import reports_failure
 from binarrow.cli.history.arguments import (
-    COLUMNS,
     History,
     HistoryPasswordFile,
     Source,
     as_record,
     as_row,
+    columns,
     names,
     opened,
 )
@@ -64,11 +64,12 @@ def command(
     ] = None,
     source: Source = None,
     history_password_file: HistoryPasswordFile = None,
+    tz: TimeZone = "UTC",
     json: Annotated[bool, typer.Option("--json", help="Short for --format json.")] = False,
     format: FormatOption = Format.table,  # noqa: A002 - the option's name
 ) -> None:
     """Print the changes between two places: of columns and keys, and their statements."""
-    is_json = json or format is Format.json
+    is_json, zone = json or format is Format.json, zone_of(tz)
     with opened(history, source, history_password_file) as opened_history:
         begin, end = where(start), where(stop)
         if begin is None:
@@ -84,9 +85,9 @@ def command(
             _compare(opened_history, each, (begin, end), statements, is_json=is_json)
     if is_json:
         for change in statements:
-            print_json({"statement": as_record(change)})
+            print_json({"statement": as_record(change, zone)})
     elif statements:
-        print_table(COLUMNS, [as_row(change) for change in statements])
+        print_table(columns(zone), [as_row(change, zone) for change in statements])
     else:
         print("no statement between the two places")
 

@@ -6,15 +6,15 @@ from typing import Annotated
 
 import typer
 
-from binarrow.cli.arguments import Format, FormatOption
+from binarrow.cli.arguments import Format, FormatOption, TimeZone, zone_of
 from binarrow.cli.failure import reports_failure
 from binarrow.cli.history.arguments import (
-    COLUMNS,
     History,
     HistoryPasswordFile,
     Source,
     as_record,
     as_row,
+    columns,
     opened,
 )
 from binarrow.cli.output import byte_count, grouped, on_one_line, print_json, print_table
@@ -35,6 +35,7 @@ def command(
         bool, typer.Option("--changes", help="Also list all stored statements, in log order.")
     ] = False,
     history_password_file: HistoryPasswordFile = None,
+    tz: TimeZone = "UTC",
     json: Annotated[bool, typer.Option("--json", help="Short for --format json.")] = False,
     format: FormatOption = Format.table,  # noqa: A002 - the option's name
 ) -> None:
@@ -43,6 +44,7 @@ def command(
     Tables are those at the end of the history. An unknown table cannot be read
     until a new baseline, or a CREATE TABLE in the log, contains its structure.
     """
+    zone = zone_of(tz)
     with opened(history, source, history_password_file) as opened_history:
         covered = opened_history.covered
         tables = opened_history.tables() if covered else {}
@@ -70,7 +72,7 @@ def command(
         )
         if changes:
             for change in held:
-                print_json(as_record(change))
+                print_json(as_record(change, zone))
         return
     print(f"source      {on_one_line(name)}")
     if not covered:
@@ -97,7 +99,7 @@ def command(
     if unknown:
         print_table(["unknown table", "why"], [[table, why] for table, why in unknown.items()])
     if changes:
-        print_table(COLUMNS, [as_row(change) for change in held])
+        print_table(columns(zone), [as_row(change, zone) for change in held])
 
 
 def _size(history: str) -> int | None:
