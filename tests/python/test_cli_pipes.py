@@ -145,7 +145,8 @@ def test_standard_input(command: str, repository: Path) -> None:
             [command, "-", *more], repository, stdin=cat.stdout, stdout=subprocess.PIPE
         )
         piped, errors = process.communicate(timeout=60)
-    assert (process.returncode, errors) == (0, b"")
+    assert process.returncode == 0, errors.decode()
+    assert b"Traceback" not in errors
 
     def normal(output: bytes) -> str:
         """Without what the file's name and the clock determine."""

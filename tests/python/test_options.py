@@ -185,7 +185,7 @@ OWN_FLAGS = {
     "schema": {"--table", "--format"},
     "splits": {"--target-bytes", "--format"},
     "check": {"--password", "--for", "--json", "--format", "--tables"},
-    "tail": {"--password", "--json", "--format"},
+    "tail": {"--follow", "--tz", "--password", "--json", "--format"},
     "sync": {"--tables", "--exclude-tables", "--once", "--every", "--mode", "--schema-changes"}
     | {
         "--metrics",

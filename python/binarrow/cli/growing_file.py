@@ -50,7 +50,7 @@ class GrowingFile:
         self._identity = (status.st_dev, status.st_ino)
         self._examined = 0
         self._size = 0
-        self._has_begun = False
+        self._is_started = False
         """True after the first transaction or statement."""
         self._is_open = False
         """True inside a transaction."""
@@ -129,9 +129,9 @@ class GrowingFile:
             self._is_open = not is_statement
         elif kind in ENDS or (kind == QUERY and self._ends_transaction(length)):
             self.end, self._is_open = after, False
-        elif not self._has_begun and kind != QUERY:
+        elif not self._is_started and kind != QUERY:
             self.end = after  # an event before the first transaction
-        self._has_begun |= kind in GTIDS or kind == QUERY
+        self._is_started |= kind in GTIDS or kind == QUERY
         self.is_closed = kind in (ROTATE, STOP)
         self._examined = after
         return True
