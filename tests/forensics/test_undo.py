@@ -274,8 +274,9 @@ def test_actions_of_foreign_keys_that_are_not_logged(log: Log) -> None:
     # Without the foreign keys, the effects are not known.
     without = {name: re.sub(r",[^,]*FOREIGN KEY[^\n]*", "", sql) for name, sql in shown.items()}
     assert "FOREIGN" not in str(without)
+    given = {} if log.server.flavor.startswith("mariadb") else {"schemas": without}
     with pytest.warns(binarrow.BinarrowWarning, match=r"undone_one\.parent"):
-        log.sql(schemas=without)
+        log.sql(**given)
     script = (log.folder / "script.sql").read_text()
     assert re.search(r"-- Not restored: rows of .* that foreign keys to undone_one.parent", script)
     # The actions of the server change these rows back.
