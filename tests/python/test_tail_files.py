@@ -147,7 +147,7 @@ def test_the_command_prints_like_find(shop: Any, tmp_path: Path) -> None:
         printed += [process.stdout.readline() for _ in wanted[1:]]
         process.send_signal(signal.SIGINT)
         output, errors = process.communicate(timeout=20)
-    assert (process.returncode, output) == (130, "")
+    assert (process.returncode, output) == (130, ""), errors
     assert [line.rstrip("\n") for line in printed] == wanted
     assert json.loads(wanted[0])["committed"].endswith("+09:00")
     assert "binarrow: continue from binlog.000001:849613" in errors

@@ -99,7 +99,7 @@ class FoundPrinter:
         """Prints each change."""
         for each in changes_of(batch):
             change = FoundChange(f"{batch.database}.{batch.table}", each, self._zone)
-            text = change.json() if self._is_json else change.text(self._width)
+            text = change.json(None) if self._is_json else change.text(self._width)
             sys.stdout.write(f"{text}\n")
 
     def print_marker(self, marker: Marker) -> None:
