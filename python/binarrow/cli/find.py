@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import typer
 
@@ -47,6 +48,8 @@ Examples:
 
 NOTHING_FOUND = 3
 
+Changes: TypeAlias = "binarrow.BinlogReader | binarrow.Stream[Any]"
+
 EXIT_CODES = {NOTHING_FOUND: "no change was found"}
 
 
@@ -81,21 +84,22 @@ def command(
         keywords = {**given, **range_of(between, is_part=reading.is_part)}
         found = skipped = 0
         width = Screen.of_stdout().width or WIDTH
-        for folder, changes in _opened(sources, login, keywords):
+        for folder, log in _logs_of(sources, login, keywords):
             is_named = False
-            for batch in changes:
-                for each in changes_of(batch, picked.rows(batch)):
-                    change = FoundChange(f"{batch.database}.{batch.table}", each, zone)
-                    if format is Format.json:
-                        text = change.json(folder)
-                    elif folder and not is_named:
-                        text = f"{folder}:\n{change.text(width)}"
-                    else:
-                        text = change.text(width)
-                    is_named = True
-                    sys.stdout.write(f"{text}\n")
-                    found += 1
-            skipped += changes.stats()["statements_skipped"]
+            with log as changes:
+                for batch in changes:
+                    for each in changes_of(batch, picked.rows(batch)):
+                        change = FoundChange(f"{batch.database}.{batch.table}", each, zone)
+                        if format is Format.json:
+                            text = change.json(folder)
+                        elif folder and not is_named:
+                            text = f"{folder}:\n{change.text(width)}"
+                        else:
+                            text = change.text(width)
+                        is_named = True
+                        sys.stdout.write(f"{text}\n")
+                        found += 1
+                skipped += changes.stats()["statements_skipped"]
     if skipped:
         print(
             f"binarrow: {skipped} statements that may change rows were logged as text: their"
@@ -107,30 +111,39 @@ def command(
         raise typer.Exit(NOTHING_FOUND)
 
 
-def _opened(
+def _logs_of(
     sources: Sequence[str], login: Login, keywords: dict[str, Any]
-) -> Iterator[tuple[str | None, binarrow.BinlogReader | binarrow.Stream[Any]]]:
-    """Opens the server, or each log in files: with its folder if there are several logs."""
-    shape = found_shape()
-    if not is_server(sources):
-        found = [("", files_of(sources))] if "-" in sources else logs([*sources])
-        is_part = bool(keywords.get("start") or keywords.get("stop")) or len(found) > 1
-        for folder, files in found:
-            with (
-                binarrow.read_binlog(files, **keywords, **shape) as reader,
-                unmatched_patterns_are_errors(in_part=is_part),
-            ):
-                yield folder if len(found) > 1 else None, reader
+) -> Iterator[tuple[str | None, AbstractContextManager[Changes]]]:
+    """Returns the server's log, or each log in files: with its folder if there are several."""
+    if is_server(sources):
+        yield None, _server_log(sources[0], login, keywords)
         return
+    found = [("", files_of(sources))] if "-" in sources else logs([*sources])
+    is_part = bool(keywords.get("start") or keywords.get("stop")) or len(found) > 1
+    for folder, files in found:
+        yield folder if len(found) > 1 else None, _file_log(files, keywords, is_part=is_part)
+
+
+@contextmanager
+def _file_log(files: Any, keywords: dict[str, Any], *, is_part: bool) -> Iterator[Changes]:
+    with (
+        binarrow.read_binlog(files, **keywords, **found_shape()) as reader,
+        unmatched_patterns_are_errors(in_part=is_part),
+    ):
+        yield reader
+
+
+@contextmanager
+def _server_log(url: str, login: Login, keywords: dict[str, Any]) -> Iterator[Changes]:
     start = keywords.pop("start", None) or "earliest"
     stop = keywords.pop("stop", None) or "end"
     if keywords.pop("gaps", "error") != "error":
         raise binarrow.ConfigError("--allow-gaps is for files: the log of a server has no gaps")
     with (
-        login.connect(sources[0]) as server,
-        server.stream(start, stop=stop, **keywords, **shape) as stream,
+        login.connect(url) as server,
+        server.stream(start, stop=stop, **keywords, **found_shape()) as stream,
     ):
-        yield None, stream
+        yield stream
 
 
 @dataclass(frozen=True)
