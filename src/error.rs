@@ -251,6 +251,13 @@ impl Error {
         self
     }
 
+    /// True if a file does not exist.
+    pub(crate) fn is_not_found(&self) -> bool {
+        let source =
+            self.0.source.as_ref().and_then(|source| source.downcast_ref::<std::io::Error>());
+        source.is_some_and(|error| error.kind() == std::io::ErrorKind::NotFound)
+    }
+
     /// The kind, which determines the next step of a caller.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind

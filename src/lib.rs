@@ -19,6 +19,7 @@ pub mod error;
 pub mod export;
 pub mod filter;
 pub mod history;
+pub mod index;
 pub mod limits;
 pub mod load;
 pub mod net;

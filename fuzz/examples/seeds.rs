@@ -7,7 +7,8 @@ use arrow_array::{Array, cast::AsArray};
 use binarrow::binlog::{Query, TableMap};
 use binarrow::columnar::{ColumnNames, Json, PlanOptions};
 use binarrow::protocol::{Compression, Frames};
-use binarrow::reader::{ReadOptions, Reader};
+use binarrow::cancel::CancelToken;
+use binarrow::reader::{ReadOptions, Reader, build_index};
 use binarrow::source::InputFile;
 use std::collections::{HashMap, HashSet};
 use std::error::Error;
@@ -21,6 +22,13 @@ fn main() -> Result<(), Box<dyn Error>> {
         let bytes = std::fs::read(&path)?;
         seeds.add("file", &bytes)?;
         of_log(&bytes, &mut seeds)?;
+        if let Ok(index) = build_index(
+            &|| InputFile::at_path(&path, 1),
+            (4096, Some(65_536)),
+            &CancelToken::default(),
+        ) {
+            seeds.add("index", &index.encode())?;
+        }
         documents(&path, &mut seeds)?;
     }
     hand_made(&mut seeds)?;

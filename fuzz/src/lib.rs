@@ -15,10 +15,12 @@
 //! | `json.rs` | a document, and diffs on it |
 //! | `history.rs` | `CREATE TABLE` text, DDL |
 //! | `protocol.rs` | the packets of a server |
+//! | `index.rs` | the index of a file |
 
 mod event;
 mod gtid;
 mod history;
+mod index;
 mod json;
 mod log;
 mod protocol;
@@ -52,6 +54,7 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("result_set", protocol::result_set),
     ("frames", protocol::frames),
     ("dump", protocol::dump),
+    ("index", index::index),
 ];
 
 /// Runs the target with this name.

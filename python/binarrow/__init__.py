@@ -63,6 +63,7 @@ from binarrow._native import (
 )
 from binarrow.checkpoint import Checkpoint, CheckpointError, FileCheckpoint
 from binarrow.history import CoveredRange, HistoryChange, SchemaHistory
+from binarrow.index import IndexSummary, check_index, write_index
 from binarrow.native_hooks import install as _install_hooks
 from binarrow.past import RowsAt, rows_at
 from binarrow.server import Binlog, Server, connect
@@ -115,6 +116,7 @@ __all__ = [
     "ForeignKey",
     "Heartbeat",
     "HistoryChange",
+    "IndexSummary",
     "InputError",
     "InternalError",
     "Key",
@@ -156,6 +158,7 @@ __all__ = [
     "VerifyProgress",
     "VerifySummary",
     "__version__",
+    "check_index",
     "connect",
     "event_keywords",
     "expand_source",
@@ -171,4 +174,5 @@ __all__ = [
     "sync",
     "undo",
     "verify",
+    "write_index",
 ]

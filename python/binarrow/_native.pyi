@@ -1273,6 +1273,7 @@ def read_binlog(
     statements: Literal["error", "skip"] = "error",
     skip_events: Sequence[int] | None = None,
     gaps: Literal["error", "allow"] = "error",
+    index: Literal["use", "ignore"] = "use",
     verify_checksum: bool = True,
     storage_options: Mapping[str, Any] | None = None,
 ) -> BinlogReader[ChangeBatch]:
@@ -1523,6 +1524,12 @@ def read_binlog(
             ``"error"`` raises a :class:`ConfigError` that names the files. With ``"allow"``, files
             that are missing between the given files and a GTID set in ``start`` or ``stop`` cause a
             warning.
+        index: The use of an index beside a file, which :func:`write_index` writes: ``"use"`` skips
+            parts of the file that contain no row to return, or ``"ignore"``.
+
+            With ``tables`` or ``where``, only the other parts are read: damage to a part that is
+            skipped is not noticed, ``stats()`` does not contain it, and no warning is about it. An
+            index that does not fit the file is not used, with a warning.
         verify_checksum: Verify the CRC32 of every event.
 
             A wrong checksum is a :class:`ChecksumError`. Logs without checksums are read as they
@@ -1587,6 +1594,7 @@ def read_binlog(
     statements: Literal["error", "skip"] = "error",
     skip_events: Sequence[int] | None = None,
     gaps: Literal["error", "allow"] = "error",
+    index: Literal["use", "ignore"] = "use",
     verify_checksum: bool = True,
     storage_options: Mapping[str, Any] | None = None,
 ) -> BinlogReader[Change]: ...
@@ -1817,6 +1825,37 @@ def expand_source(source: Source, *, storage_options: Mapping[str, Any] | None =
     Examples:
         >>> binarrow.expand_source("binlog.*")
         ['binlog.000001', 'binlog.000002']
+    """
+
+def build_index(
+    path: str,
+    *,
+    segment_bytes: int | None = None,
+    most_bytes: int | None = None,
+    storage_options: Mapping[str, Any] | None = None,
+) -> bytes:
+    """Builds the index of a file, which is read twice. :func:`write_index` stores it.
+
+    Args:
+        path: The path or URI of the file.
+        segment_bytes: The approximate size of the parts that can be skipped; None means 1 MiB.
+        most_bytes: The size of the index at most; None means 0.5 % of the log, or 4 KiB for a
+            small log.
+        storage_options: As in :func:`read_binlog`.
+
+    Raises:
+        BinarrowError: The file cannot be read, a server may still write to it, or it has too many
+            tables for its size.
+    """
+
+def describe_index(content: bytes) -> dict[str, Any]:
+    """Returns the properties of the index in the content of an index file.
+
+    Args:
+        content: The content of the index file.
+
+    Raises:
+        BinarrowError: It is not an index, is damaged, or a newer version wrote it.
     """
 
 def find_logs(

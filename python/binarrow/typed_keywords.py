@@ -55,6 +55,7 @@ NOT_SHAPING = frozenset(
         "lower_case_table_names",
         "start",
         "stop",
+        "index",
         "storage_options",
     }
 )

@@ -19,11 +19,13 @@ mod evaluate;
 mod expression;
 mod like;
 mod literal;
+mod may_keep;
 mod nearest;
 mod parse;
 mod select;
 
 pub use bind::BoundFilter;
+pub use may_keep::KnownValues;
 pub use select::select_rows;
 
 use crate::columnar::TablePlan;

@@ -31,5 +31,5 @@ pub use mariadb_gtid::{MariadbGtid, MariadbGtidPosition};
 pub use order::PositionFields;
 pub use place::{Place, Time};
 pub use position::{Position, PreparedRange, compare_files, file_number};
-pub(crate) use varint::{decode_varint, decode_varint_signed};
+pub(crate) use varint::{decode_varint, decode_varint_signed, encode_varint};
 pub use xid::Xid;

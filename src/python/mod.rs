@@ -14,12 +14,14 @@ mod errors;
 mod event;
 mod events;
 mod file_object;
+mod found_files;
 mod given;
 mod history;
 mod history_change;
 mod history_cursor;
 mod history_keyword;
 mod hooks;
+mod index;
 mod input;
 mod interrupts;
 mod item;
@@ -71,11 +73,15 @@ mod _native {
     #[pymodule_export]
     use super::events::event_keywords;
     #[pymodule_export]
+    use super::found_files::{expand_source, find_logs, py_is_one_log};
+    #[pymodule_export]
     use super::history::PyHistory;
     #[pymodule_export]
     use super::history_change::PyChanges;
     #[pymodule_export]
     use super::hooks::set_hooks;
+    #[pymodule_export]
+    use super::index::{build_index, describe_index};
     #[pymodule_export]
     use super::item::{PyHeartbeat, PySchemaChange, PySkippedStatement, PyTransaction, PyTruncate};
     #[pymodule_export]
@@ -87,10 +93,7 @@ mod _native {
     #[pymodule_export]
     use super::position::PyPosition;
     #[pymodule_export]
-    use super::reader::{
-        PyBinlogReader, expand_source, find_logs, infer_schema, nested_json_schema, py_is_one_log,
-        read_binlog,
-    };
+    use super::reader::{PyBinlogReader, infer_schema, nested_json_schema, read_binlog};
     #[pymodule_export]
     use super::row_hash::hash_rows;
     #[pymodule_export]

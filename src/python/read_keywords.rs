@@ -53,6 +53,7 @@ const KEYWORDS: &[(&str, &[&str])] = &[
     ("statements", &["read_binlog", "read_split"]),
     ("skip_events", &["read_binlog", "read_split"]),
     ("gaps", &["read_binlog", "read_split"]),
+    ("index", &["read_binlog", "read_split"]),
     ("verify_checksum", &["read_binlog", "read_split"]),
     ("storage_options", &["read_binlog", "infer_schema", "read_split"]),
 ];
@@ -91,6 +92,7 @@ pub(super) struct ReadKeywords {
     pub(super) statements: &'static str,
     pub(super) skip_events: Option<Vec<u8>>,
     pub(super) gaps: &'static str,
+    pub(super) index: &'static str,
     pub(super) verify_checksum: bool,
     pub(super) storage_options: Option<Storage>,
 }
@@ -143,6 +145,7 @@ impl ReadKeywords {
             statements: given.word("statements", &["error", "skip"], "error")?,
             skip_events: given.get("skip_events", None)?,
             gaps: given.word("gaps", &["error", "allow"], "error")?,
+            index: given.word("index", &["use", "ignore"], "use")?,
             verify_checksum: given.get("verify_checksum", true)?,
             storage_options: given.get("storage_options", None)?,
         })

@@ -100,6 +100,7 @@ impl ReadKeywords {
                 None if in_spark_task(py)? => 1,
                 None => 0,
             },
+            uses_indexes: self.index == "use",
         };
         if name_case == NameCase::Folded {
             options.fold_names();

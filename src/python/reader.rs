@@ -3,7 +3,7 @@
 use super::connection_spec::PyConnectionSpec;
 use super::emptied_rows::Truncates;
 use super::hooks::html_of;
-use super::input::{inputs, paths, paths_by_folder, table_name};
+use super::input::{inputs, table_name};
 use super::interrupts::interruptible;
 use super::item::change;
 use super::live_log::PyLiveLog;
@@ -11,7 +11,6 @@ use super::position::{PyPosition, at};
 use super::read_keywords::ReadKeywords;
 use super::running::{LiveSource, Running, SIGNAL_CHECK, Source, drop_detached};
 use super::server_schema::server_schema;
-use super::storage::Storage;
 use super::summary::Summary;
 use super::table_reader::PyTableReader;
 use crate::columnar::{ColumnNames, OnSchemaChange};
@@ -19,14 +18,13 @@ use crate::error::Error;
 use crate::export::NestedJson;
 use crate::reader::{DecodeOptions, Poll, ReadOptions};
 use crate::schema::NameCase;
-use crate::source::{InputFile, is_one_log};
+use crate::source::InputFile;
 use arrow_pyarrow::{FromPyArrow, ToPyArrow};
 use arrow_schema::Schema;
 use pyo3::exceptions::PyStopIteration;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::{PyDict, PyTuple, PyType};
-use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -91,32 +89,6 @@ pub(super) fn nested_json_schema<'py>(
     let mut keywords = ReadKeywords::of_call("nested_json_schema", keywords)?;
     let mut options = DecodeOptions { plan: keywords.plan_options()?, ..DecodeOptions::default() };
     NestedJson::of(&mut options)?.schema().to_pyarrow(py)
-}
-
-#[doc = include_str!("docs/expand_source.txt")]
-#[pyfunction]
-#[pyo3(signature = (source, *, storage_options=None))]
-pub(super) fn expand_source(
-    source: &Bound<'_, PyAny>,
-    storage_options: Option<Storage>,
-) -> PyResult<Vec<String>> {
-    paths(source, &storage_options.unwrap_or_default())
-}
-
-#[doc = include_str!("docs/find_logs.txt")]
-#[pyfunction]
-#[pyo3(signature = (source, *, storage_options=None))]
-pub(super) fn find_logs(
-    source: &Bound<'_, PyAny>,
-    storage_options: Option<Storage>,
-) -> PyResult<BTreeMap<String, Vec<String>>> {
-    paths_by_folder(source, &storage_options.unwrap_or_default())
-}
-
-/// True if files are those of one log: they are in one folder, or they have one name and consecutive numbers.
-#[pyfunction(name = "is_one_log")]
-pub(super) fn py_is_one_log(files: Vec<String>) -> bool {
-    is_one_log(&files)
 }
 
 /// The end of a wait of `timeout` seconds; `None` if it is too far away for the clock.

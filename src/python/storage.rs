@@ -116,4 +116,17 @@ impl StoredFile for RemoteFile {
         Python::try_attach(|py| open(py).map_err(io::Error::from))
             .unwrap_or_else(|| Err(io::Error::other("the interpreter ends")))
     }
+
+    fn open_beside(&self, suffix: &str) -> io::Result<Option<Box<dyn Input>>> {
+        // After a query, or in a chain of URIs, the suffix would not be a part of the name.
+        if self.uri.contains('?') || self.uri.contains("::") {
+            return Ok(None);
+        }
+        let uri = format!("{}{suffix}", self.uri);
+        match (RemoteFile { uri, len: None, storage: self.storage.clone() }).open() {
+            Ok(input) => Ok(Some(input)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
 }

@@ -14,6 +14,8 @@ mod event_list;
 mod event_options;
 mod hexdump;
 mod in_flight;
+mod index_build;
+mod index_rule;
 mod known_tables;
 mod options;
 mod parts;
@@ -31,6 +33,7 @@ pub use event_info::EventInfo;
 pub use event_list::EventList;
 pub use event_options::{EventListOptions, EventPlace, EventTypeFilter};
 pub use hexdump::hexdump;
+pub use index_build::{INDEX_SEGMENT_BYTES, build_index};
 pub use known_tables::KnownTables;
 pub use options::{BatchLimits, DecodeOptions, ReadOptions};
 pub use parts::{Part, Parts};
@@ -86,6 +89,7 @@ pub fn infer_schema_by(
         cut: LogOptions { history, skip_statements: true, ..LogOptions::default() },
         decode: DecodeOptions { tables, plan, ..DecodeOptions::default() },
         threads: 1,
+        uses_indexes: false,
     };
     let mut reader = Reader::try_new(files, options)?;
     loop {

@@ -70,6 +70,8 @@ pub struct ReadOptions {
     pub decode: DecodeOptions,
     /// The number of decoding threads; 0 for one per core.
     pub threads: usize,
+    /// True if indexes beside files are used.
+    pub uses_indexes: bool,
 }
 
 impl ReadOptions {

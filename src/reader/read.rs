@@ -1,6 +1,7 @@
 //! A reader: the batches and items of a log, with the progress and the counts.
 
 use super::batch::ChangeBatch;
+use super::index_rule::ReadRule;
 use super::options::{DecodeOptions, ReadOptions};
 use super::parts::Parts;
 use super::pipeline::{NoOutput, Pipeline, Waiter};
@@ -58,6 +59,9 @@ impl Reader {
     /// Starts to read `files`, in log order.
     pub fn try_new(files: Vec<InputFile>, mut options: ReadOptions) -> Result<Self> {
         options.carry_what_is_asked_for();
+        if options.uses_indexes {
+            options.cut.segment_rule = Some(Arc::new(ReadRule(options.decode.clone())));
+        }
         let log = Segments::try_new(files, options.cut.clone())?;
         let total_bytes = log.total_bytes();
         // Until the first batch, the position is the start position.

@@ -56,6 +56,9 @@ pub trait StoredFile: Send + Sync {
 
     /// Opens it. The input may be open several times at once.
     fn open(&self) -> io::Result<Box<dyn Input>>;
+
+    /// Opens the file whose name is the name of this one with a suffix; `None` if there is none.
+    fn open_beside(&self, suffix: &str) -> io::Result<Option<Box<dyn Input>>>;
 }
 
 impl fmt::Debug for InputFile {
@@ -143,7 +146,7 @@ impl InputFile {
     }
 
     /// Opens the input as it is stored.
-    fn open_stored(&mut self) -> Result<EventSource> {
+    pub(super) fn open_stored(&mut self) -> Result<EventSource> {
         let in_use = || {
             let message = "an input that is in use cannot be opened a second time";
             Error::new(ErrorKind::Internal, message)

@@ -9,6 +9,7 @@
 
 use super::packed_input::unpacked_name;
 use crate::error::{Error, ErrorKind, Result};
+use crate::index::INDEX_SUFFIX;
 use crate::position::{compare_files, file_number};
 use crate::url::{base_name, shown};
 use std::cmp::Ordering;
@@ -170,8 +171,10 @@ fn is_expected(name: &str, listed: Listed) -> bool {
         return true;
     }
     let Some((stem, suffix)) = name.rsplit_once('.') else { return listed == Listed::Folder };
+    let is_index = INDEX_SUFFIX.strip_prefix('.') == Some(suffix);
+    let stem = if is_index { unpacked_name(stem) } else { stem };
     match file_number(stem) {
-        Some(_) => suffix == "idx",
+        Some(_) => suffix == "idx" || is_index,
         None => listed == Listed::Folder || BESIDE_LOGS.contains(&suffix),
     }
 }

@@ -19,6 +19,7 @@ mod file_head;
 mod file_list;
 mod follower;
 mod gtid_places;
+mod index_file;
 mod input;
 mod listing;
 mod live;
@@ -28,9 +29,11 @@ mod markers;
 mod options;
 mod packed_input;
 mod payload;
+mod plain_segments;
 mod replaced_tables;
 mod scan;
 mod segment;
+mod segment_rule;
 mod segments;
 mod split;
 mod table_history;
@@ -54,6 +57,7 @@ pub use live::{
 pub(crate) use log_name::name_logs;
 pub use options::{LogOptions, Start, Stop};
 pub(crate) use payload::{PayloadEvents, Unpacker};
+pub use plain_segments::{PlainLog, PlainSegment, PlainTable, plain_segments};
 pub use replaced_tables::{OnReplaced, ReplacedTables};
 pub use scan::{RangeBounds, RangeEnd, range_end, replaced_tables};
 pub use segment::{
@@ -61,6 +65,7 @@ pub use segment::{
     Segment, Span, SpanDetails, SpentSegment,
 };
 pub(crate) use segment::{commit_version, start_of};
+pub use segment_rule::{SegmentRule, SkippedTable};
 pub use segments::Segments;
 pub use split::{FileOf, OpenXa, PreparedPart, Split, add_history, link_splits, scan_splits};
 pub use table_history::TableHistory;

@@ -1,10 +1,12 @@
 //! Options for reading a log: start and end, checks, the size of segments.
 
+use super::segment_rule::SegmentRule;
 use super::table_history::TableHistory;
 use crate::change::Include;
 use crate::error::{Error, ErrorKind, Result};
 use crate::position::{GtidState, Position};
 use crate::schema::NameCase;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The start of a read.
@@ -75,6 +77,8 @@ pub struct LogOptions {
     /// The position that a live read must reach, and at which it ends, instead of `stop`. It
     /// applies to each server on which the read continues.
     pub goal: Option<Box<Position>>,
+    /// Decides which segments of files with an index are skipped; all files are read completely if `None`.
+    pub segment_rule: Option<Arc<dyn SegmentRule>>,
 }
 
 impl Default for LogOptions {
@@ -98,6 +102,7 @@ impl Default for LogOptions {
             limit: None,
             stops_at_gap: false,
             goal: None,
+            segment_rule: None,
         }
     }
 }
@@ -116,6 +121,7 @@ impl LogOptions {
             history: None,
             limit: None,
             goal: None,
+            segment_rule: None,
             skip_statements: true,
             ..self.clone()
         }

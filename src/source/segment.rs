@@ -2,6 +2,7 @@
 
 use super::delivered::{Delivered, Turn};
 use super::gtid_places::GtidPlaces;
+use super::segment_rule::SkippedTable;
 use super::window::MAX_SPARE_BYTES;
 use crate::binlog::{FormatDescription, RowsKind};
 use crate::change::{Item, LoggedGtid, Transaction};
@@ -237,6 +238,8 @@ pub struct Segment {
     pub time_span: Option<(i64, i64)>,
     /// The GTIDs of its transactions, and of those without rows; `None` if the log has none.
     pub gtids: Option<Arc<GtidPlaces>>,
+    /// The tables of which rows were skipped without reading them.
+    pub skipped_tables: Vec<SkippedTable>,
     /// Set for a piece of a transaction of which a resumed read leaves out a part.
     pub turn: Option<Turn>,
 }

@@ -5,10 +5,10 @@ use crate::source_files::{Source, files, groups, words};
 use std::path::Path;
 
 /// The folders of `src/`, from the lowest to the highest: a folder may use only those before it.
-const LAYERS: [&str; 27] = [
+const LAYERS: [&str; 28] = [
     "limits", "platform", "cancel", "url", "wire", "charset", "position", "schema", "protocol",
-    "binlog", "value", "ddl", "history", "change", "columnar", "filter", "net", "baseline",
-    "source", "store", "reader", "load", "export", "undo", "past", "verify", "python",
+    "binlog", "value", "ddl", "history", "change", "columnar", "filter", "index", "net",
+    "baseline", "source", "store", "reader", "load", "export", "undo", "past", "verify", "python",
 ];
 
 /// Words that are allowed in some folders only.

@@ -25,7 +25,7 @@ LAYERS = (
         "supported",
         "metrics",
     ),
-    ("typed_keywords", "checkpoint"),
+    ("typed_keywords", "checkpoint", "index"),
     ("stream",),
     ("server",),
     ("history",),

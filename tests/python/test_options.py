@@ -182,6 +182,7 @@ OWN_FLAGS = {
     "at": {"--table", "--columns", "--before", "--to", "--locks", "--password", "--format"},
     "stats": {"--largest", "--by", "--plot", "--html", "--tz", "--format"},
     "export": {"--to", "--file-format", "--source-name", "--query", "--overwrite"},
+    "index": {"--check", "--format"},
     "schema": {"--table", "--format"},
     "splits": {"--target-bytes", "--format"},
     "check": {"--password", "--for", "--json", "--format", "--tables"},

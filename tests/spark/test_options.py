@@ -86,6 +86,7 @@ def test_defaults_of_spark_are_those_of_the_table():
     files = SourceOptions.parse({"path": "binlog.000001", "table": "shop.orders"})
     assert files.place.target_bytes == default("targetBytes")
     assert files.place.gaps == default("gaps")
+    assert files.place.index == default("index")
     assert files.schema_change_policy == default("schemaChangePolicy")
     live = SourceOptions.parse({"host": "db", "user": "repl", "table": "shop.orders"}).place
     assert live.heartbeat == default("heartbeat")

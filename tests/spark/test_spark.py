@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+
 import pyarrow as pa
 import pytest
 from pyspark.errors import AnalysisException, PySparkException, PythonException
@@ -85,6 +87,20 @@ def test_data_source(spark, shop, table, options):
     frame = spark.read.format("binarrow").options(table=table, **options).load(shop.glob)
     assert frame.schema == schema(shop.glob, table)
     assert_same(frame, plain(shop.glob, table, frame.schema))
+
+
+def test_compressed_files_and_indexes(spark, shop, tmp_path):
+    for file in shop.files:
+        packed = tmp_path / f"{file.name}.gz"
+        packed.write_bytes(gzip.compress(file.read_bytes()))
+        binarrow.write_index(str(packed), segment_bytes=30_000, most_bytes=1 << 20)
+    reader = spark.read.format("binarrow").options(table="shop.orders", targetBytes="50k")
+    frame = reader.load(str(tmp_path))
+    assert frame.rdd.getNumPartitions() == len(shop.files)
+    assert_same(frame, plain(shop.glob, "shop.orders", frame.schema))
+    found = reader.option("where", "id = 7").load(str(tmp_path))
+    full = reader.option("where", "id = 7").option("index", "ignore").load(str(tmp_path))
+    assert found.count() == full.count() > 0
 
 
 def test_data_source_partitions(spark, shop):

@@ -136,6 +136,27 @@ OPTIONS = (
         ),
     ),
     Option(
+        "index",
+        words("use", "ignore"),
+        "use",
+        """
+        The use of an index beside a file, which :func:`write_index` writes: ``"use"`` skips parts
+        of the file that contain no row to return, or ``"ignore"``.
+
+        With ``tables`` or ``where``, only the other parts are read: damage to a part that is
+        skipped is not noticed, ``stats()`` does not contain it, and no warning is about it. An
+        index that does not fit the file is not used, with a warning.
+        """,
+        READS,
+        Spark(of="files"),
+        Flag(
+            "--ignore-index",
+            {"export": False, "find": False, "undo": False},
+            doc="Read files completely, also those that have an index.",
+            word="ignore",
+        ),
+    ),
+    Option(
         "verify_checksum",
         FLAG,
         True,

@@ -69,7 +69,12 @@ class FileReader(DataSourceReader):
         if not isinstance(partition, Ranges):
             return
         storage = self._files.storage_options
-        options = {**TASK_DEFAULTS, **self._options.read, "storage_options": storage}
+        options = {
+            **TASK_DEFAULTS,
+            **self._options.read,
+            "index": self._files.index,
+            "storage_options": storage,
+        }
         readers = (read_split(Split.from_json(text), options=options) for text in partition.splits)
         with naming_options():
             yield from decode_table(

@@ -27,6 +27,7 @@ class FileOptions:
     target_bytes: int
     num_partitions: int | None
     gaps: Literal["error", "allow"]
+    index: Literal["use", "ignore"] = "use"
     storage_options: dict[str, Any] | None = field(default=None, repr=False)
 
 
@@ -112,6 +113,7 @@ def _files(parsed: Mapping[str, Any]) -> FileOptions:
         target_bytes=parsed.get("targetBytes", DEFAULT_TARGET_BYTES),
         num_partitions=parsed.get("numPartitions"),
         gaps=parsed.get("gaps", "error"),
+        index=parsed.get("index", "use"),
         storage_options=parsed.get("storageOptions"),
     )
 

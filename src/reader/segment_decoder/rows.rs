@@ -70,6 +70,9 @@ impl RowsDecoder {
             time_span: segment.time_span,
             ..Stats::default()
         };
+        for table in std::mem::take(&mut segment.skipped_tables) {
+            self.stats.tables.entry(table).or_default();
+        }
         self.batches.begin_segment(segment.gtids.take());
     }
 

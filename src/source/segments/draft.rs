@@ -177,6 +177,7 @@ impl Draft {
             warnings,
             time_span: counts.time_span,
             gtids: None,
+            skipped_tables: Vec::new(),
             turn: None,
         }
     }

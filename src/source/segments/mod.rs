@@ -360,6 +360,7 @@ impl Segments {
         let warnings = self.walk.take_warnings();
         let mut segment = draft.finish(bytes, ((spans, files), markers), (start, end), warnings);
         (segment.catalogs, segment.gtids) = (catalogs, gtids);
+        segment.skipped_tables = self.walk.take_skipped_tables();
         Some(segment)
     }
 

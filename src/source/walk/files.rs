@@ -6,6 +6,7 @@ use super::file_end::{FileEnd, rolled_back};
 use super::file_walk::{FileWalk, Rules};
 use super::log_files::{LogFiles, no_file};
 use super::progress::LogProgress;
+use super::skipping::Skips;
 use super::step::{FileBegins, FileEnds, Step};
 use super::temporary::TemporaryTables;
 use super::{Next, Walk, gtid_range};
@@ -13,7 +14,7 @@ use crate::binlog::FIRST_EVENT_AT;
 use crate::error::{Error, ErrorKind, Result};
 use crate::position::Position;
 use crate::schema::NameCase;
-use crate::source::classify::Skips;
+use crate::source::classify::Skips as EventSkips;
 use crate::source::delivered::damaged;
 use crate::source::event_source::NextEvent;
 use crate::source::feed::{FileFeed, ResumePoint};
@@ -83,7 +84,7 @@ impl Walk {
     fn new(files: LogFiles, options: LogOptions, bounds: Bounds, progress: LogProgress) -> Self {
         let (include, name_case) = (&options.include, options.name_case);
         let rules = Rules {
-            skips: Skips::new(&options.skip_events, options.skip_statements),
+            skips: EventSkips::new(&options.skip_events, options.skip_statements),
             verify_checksum: options.verify_checksum,
             wants_statements: files.is_live()
                 || options.history.is_some()
@@ -110,6 +111,7 @@ impl Walk {
             unclosed: None,
             prepared_elsewhere: Vec::new(),
             incomplete: None,
+            skips: Skips::default(),
         }
     }
 
@@ -143,6 +145,8 @@ impl Walk {
                 !resumes || self.progress.position.offset <= FIRST_EVENT_AT;
             self.temporary.start_again(format.server_id, is_read_from_its_start);
         }
+        let format = format.clone();
+        self.read_index(&format);
         events.release();
         self.complete_from = FIRST_EVENT_AT;
         let (mut is_closed, mut is_resumed, mut from) = (false, false, 0);

@@ -2,6 +2,7 @@
 
 use crate::cancel::CancelToken;
 use crate::error::{Error, ErrorKind, Result};
+use crate::index::Index;
 use crate::position::{Position, file_number};
 use crate::source::event_source::EventSource;
 use crate::source::feed::{FileFeed, ResumePoint};
@@ -172,6 +173,11 @@ impl LogFiles {
     pub(crate) fn open(&mut self, index: usize) -> Result<EventSource> {
         let source = self.list.get_mut(index).ok_or_else(no_file)?.open()?;
         Ok(source.cancellable(&self.cancel))
+    }
+
+    /// The index of the current file, if there is one; and a warning if it is not used.
+    pub(super) fn index_of_current(&mut self) -> (Option<Index>, Option<String>) {
+        self.list.get_mut(self.current).map_or((None, None), InputFile::index)
     }
 
     /// Takes back a source that may be needed again. A feed opens its files again instead.

@@ -18,6 +18,7 @@ mod gtid_range;
 mod heads;
 mod log_files;
 mod progress;
+mod skipping;
 mod spool;
 mod statement;
 mod step;
@@ -40,6 +41,7 @@ pub(crate) use file_walk::{Ended, FileWalk};
 use file_walk::{Rules, Seen};
 pub(crate) use log_files::{LogFiles, no_file};
 use progress::LogProgress;
+use skipping::Skips;
 pub(crate) use statement::{Statement, Target};
 use std::sync::Arc;
 pub(crate) use step::{FileBegins, FileEnds, LoneStatement, Step, Verdicts};
@@ -77,6 +79,8 @@ pub(crate) struct Walk {
     prepared_elsewhere: Vec<Xid>,
     /// The error to return after the open file.
     incomplete: Option<Error>,
+    /// The segments of the open file that an index describes.
+    skips: Skips,
 }
 
 /// The first action of the next call of [`Walk::next`].
@@ -88,6 +92,8 @@ enum Next {
     AfterPause(NextEvent),
     /// The caller must pass a transaction or statement first.
     AfterPass,
+    /// Skips the segments at the next event, after [`Step::Pause`].
+    Skip,
     /// Closes the open file.
     CloseFile,
     /// Ends.
@@ -290,6 +296,7 @@ impl Walk {
                 Next::Read if self.open.is_some() => return self.step(may_wait),
                 Next::Read => {}
                 Next::AfterPause(next) => return self.after_events(next).map(Some),
+                Next::Skip => return self.skip_segments().map(Some),
                 Next::AfterPass => {
                     return Err(Error::new(ErrorKind::Internal, "a transaction was not passed"));
                 }
@@ -324,6 +331,11 @@ impl Walk {
                 self.next = Next::End;
                 return Ok(None);
             }
+            if !in_transaction && self.skips_at(offset) {
+                self.next = Next::Skip;
+                return Ok(Some(Step::Pause));
+            }
+            let Some(open) = &mut self.open else { return Ok(None) };
             // Usually the event is in memory. It is written only once: into `self.event`.
             let event = match open.events.buffered() {
                 Some(event) => event,
