@@ -29,9 +29,11 @@ from binarrow.spark.schema import schema, tables_schema
 from binarrow.spark.splits import splits
 
 if TYPE_CHECKING:
+    from binarrow.spark.metrics_listener import MetricsListener
     from binarrow.spark.mirror import apply_changes, read_mirror
 
 __all__ = [
+    "MetricsListener",
     "apply_changes",
     "decoder",
     "read_mirror",
@@ -44,7 +46,11 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    # The mirror imports pyspark at once; the other functions import it when they are called.
+    # These import pyspark at once; the other functions import it when they are called.
+    if name == "MetricsListener":
+        from binarrow.spark.metrics_listener import MetricsListener
+
+        return MetricsListener
     if name in ("apply_changes", "read_mirror"):
         from binarrow.spark import mirror
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
     from binarrow._native import Position
-    from binarrow.server import Binlog
+    from binarrow.server import Binlog, Server
 
 
 @dataclass(frozen=True)
@@ -24,10 +24,22 @@ class SourceStatus:
     """Its clock minus that of this machine."""
     files: Sequence[Binlog]
     """The files of its log: all transactions until `time` are in them."""
-    retention: timedelta | None
+    retention: timedelta | None = None
     """The time for which it keeps a file; None if this is not known."""
     ends: Mapping[str, datetime] = field(default_factory=dict)
     """The times at which files ended."""
+
+    @classmethod
+    def of(cls, server: Server) -> Self:
+        """Asks a server; its retention and the ends of files are left out.
+
+        The time is asked before the end of the log, which therefore has all earlier commits.
+        """
+        before = datetime.now(UTC)
+        time = server.now()
+        after = datetime.now(UTC)
+        difference = time - (before + (after - before) / 2)
+        return cls(server.id, time, difference, server.binlogs())
 
     def now(self) -> datetime:
         """Returns the present time of the server's clock."""

@@ -10,6 +10,7 @@ import logging
 import threading
 from collections import deque
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -122,17 +123,11 @@ class SourceWatch:
             LOG.warning("the end of the server's log is not known: %s", error)
 
     def _status(self, server: Server) -> SourceStatus:
-        before = datetime.now(UTC)
-        time = server.now()
-        after = datetime.now(UTC)
-        files = server.binlogs()
-        return SourceStatus(
-            server=server.id,
-            time=time,
-            difference=time - (before + (after - before) / 2),
-            files=files,
+        status = SourceStatus.of(server)
+        return replace(
+            status,
             retention=retention(server.variables(*RETENTION)),
-            ends=self._ends_of(server, files),
+            ends=self._ends_of(server, status.files),
         )
 
     def _ends_of(self, server: Server, files: Sequence[Binlog]) -> Mapping[str, datetime]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
 from binarrow import Position
+from binarrow.spark.live.lag import Lag
 from binarrow.spark.live.live_range import RangeReader
 from binarrow.spark.live.offset import (
     Offset,
@@ -44,6 +45,7 @@ class LiveStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def __init__(self, options: SourceOptions, live: LiveOptions, schema: pa.Schema) -> None:
         self._live = live
         self._planner = Planner(options, live, schema)
+        self._lag = Lag(self._planner.log)
         self._reader = RangeReader.of(options, schema, live, is_stream=True)
         self._initial: Offset | None = None
         self._last_head: Position | None = None
@@ -78,18 +80,23 @@ class LiveStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if start is None:  # before Spark 4.2: read to the end of the log
             # Any batch may be the first: each end contains the start of the query.
             first = self.initialOffset()
-            return end_of_batch(first, self._planner.log.head())
+            return self._planned(end_of_batch(first, self._planner.log.head()))
         head = self._last_head or self._planner.log.head()
         end = self._planner.next_offset(start, head, limit)
         if self._last_head is not None and chunks_of(start) is not None:
             # The rows are as new as the current end of the log.
             self._last_head = self._planner.log.head()
+        return self._planned(end)
+
+    def _planned(self, end: Offset) -> Offset:
+        """Notes the end of a batch, for the lag."""
+        self._lag.planned(position_of(end), is_loading=chunks_of(end) is not None)
         return end
 
     @naming_options()
     def reportLatestOffset(self) -> Offset:  # noqa: N802
-        """Returns the end of the log, with which Spark computes the lag."""
-        return offset_of(self._planner.log.head())
+        """Returns the end of the log and the lag, which Spark shows in the query's progress."""
+        return {**offset_of(self._planner.log.head()), **self._lag.report()}
 
     @naming_options()
     def partitions(self, start: Offset, end: Offset) -> Sequence[InputPartition]:
