@@ -17,6 +17,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from binarrow.spark import MetricsListener, register
 from binarrow.spark.live import lag
 from support import live
+from support.documents import example
 from support.servers.servers import Server
 
 if TYPE_CHECKING:
@@ -115,17 +116,17 @@ def test_progress(session: SparkSession, mysql: Server, tmp_path: Path) -> None:
     assert sorted(set().union(*batches.values())) == list(range(12))
 
 
-def test_listener(
-    session: SparkSession, mysql: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_listener(session: SparkSession, mysql: Server, tmp_path: Path) -> None:
     """The metrics of a query are those of its progress, until it ends."""
-    listener = MetricsListener("127.0.0.1:0")
-    session.streams.addListener(listener)
+    code = example("python", "listener").replace(":9101", ":0")
+    names: dict[str, Any] = {"spark": session}
+    exec(code, names)
+    listener: MetricsListener = names["listener"]
     try:
         frame = reading(session, mysql, startingOffsets="latest")
         name = 'watched "query"'
         query = (
-            frame.writeStream.foreachBatch(lambda _frame, _batch: None)
+            frame.writeStream.foreachBatch(lambda batch, _number: batch.collect())
             .queryName(name)
             .option("checkpointLocation", str(tmp_path / "checkpoint"))
             .trigger(processingTime="200 milliseconds")
