@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -37,6 +38,7 @@ CALLS: Mapping[str, Sequence[str] | None] = {
     "history diff": ["HISTORY", "all", "--from", "binlog.000001:4"],
     "history find": ["HISTORY", "shop.orders"],
     "history show": ["HISTORY", "--changes"],
+    "index": ["COPY"],
     "inspect": [SHOP],
     "load check": None,
     "schema": ["examples/shop/binlog.000001", "--table", "shop.orders"],
@@ -113,9 +115,13 @@ def test_every_command_has_a_call() -> None:
 
 
 @pytest.mark.parametrize("command", [name for name, call in CALLS.items() if call is not None])
-def test_a_reader_that_ends_early(command: str, repository: Path, history: Path) -> None:
+def test_a_reader_that_ends_early(
+    command: str, repository: Path, history: Path, tmp_path: Path
+) -> None:
     """The command ends without a message, as any other tool does."""
-    call = [str(history) if each == "HISTORY" else each for each in CALLS[command] or ()]
+    copy = shutil.copy(repository / "examples/shop/binlog.000001", tmp_path)
+    places = {"HISTORY": str(history), "COPY": str(copy)}
+    call = [places.get(each, each) for each in CALLS[command] or ()]
     end, begin = os.pipe()
     os.close(end)
     process = started([*command.split(), *call], repository, stdout=begin)
@@ -157,7 +163,7 @@ def test_standard_input(command: str, repository: Path) -> None:
     assert wanted
 
 
-@pytest.mark.parametrize("arguments", [["splits", "-"], ["tail", "-", "--follow"]])
+@pytest.mark.parametrize("arguments", [["splits", "-"], ["tail", "-", "--follow"], ["index", "-"]])
 def test_commands_without_standard_input(arguments: Sequence[str]) -> None:
     """`-` is an error, never a file of this name."""
     result = CliRunner().invoke(app, arguments)

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 import binarrow
-from binarrow.cli.arguments import Files, Format, FormatOption
+from binarrow.cli.arguments import Files, Format, FormatOption, only_files
 from binarrow.cli.command import BAD_INPUT
 from binarrow.cli.failure import failed, reports_failure
 from binarrow.cli.output import json_text, print_table
@@ -38,7 +38,7 @@ def command(
     """
     is_wrong = False
     found = []
-    for paths in binarrow.find_logs(files).values():
+    for paths in binarrow.find_logs(only_files(files, "an index")).values():
         for path in paths:
             try:
                 found.append(binarrow.check_index(path) if check else binarrow.write_index(path))
