@@ -5,9 +5,9 @@
 
 use arrow_array::{Array, cast::AsArray};
 use binarrow::binlog::{Query, TableMap};
+use binarrow::cancel::CancelToken;
 use binarrow::columnar::{ColumnNames, Json, PlanOptions};
 use binarrow::protocol::{Compression, Frames};
-use binarrow::cancel::CancelToken;
 use binarrow::reader::{ReadOptions, Reader, build_index};
 use binarrow::source::InputFile;
 use std::collections::{HashMap, HashSet};
