@@ -1,17 +1,18 @@
-"""The documentation, followed by copy and paste: from a new server to a mirror in Spark, and other examples of its page."""
+"""The documentation, followed by copy and paste: from a clean environment and a new server to tables in DuckDB and a mirror in Spark."""
 
 from __future__ import annotations
 
 import subprocess
-import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 
-from support.documents import environment, example, examples, run, statements
+from support.clean_install import install
+from support.documents import PAGES, blocks, environment, example, examples, run, statements
 from support.servers.servers import Server
 
 SECONDS = 60
@@ -30,9 +31,13 @@ def shown(printed: str) -> list[tuple[str, ...]]:
     return sorted(tuple(cell.strip() for cell in line[1:-1].split("|")) for line in lines[1:])
 
 
+def as_text(row: Sequence[object]) -> tuple[str, ...]:
+    return tuple("NULL" if cell is None else str(cell) for cell in row)
+
+
 def selected(server: Server) -> list[tuple[str, ...]]:
     rows = server.query("SELECT * FROM shop.orders")
-    return sorted(tuple("NULL" if cell is None else str(cell) for cell in row) for row in rows)
+    return sorted(map(as_text, rows))
 
 
 @pytest.fixture(scope="module")
@@ -41,6 +46,12 @@ def server() -> Iterator[Server]:
     with Server.start("mysql", test_options=False) as started:
         started.execute(*statements("mysql"), *statements("shop"), *statements("grant"))
         yield started
+
+
+@pytest.fixture(scope="module")
+def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The Python of an environment in which the commands of the README installed binarrow."""
+    return install(tmp_path_factory.mktemp("clean"))
 
 
 def at(server: Server, code: str) -> str:
@@ -54,15 +65,36 @@ def within(folder: Path, code: str) -> str:
     return code.replace('"secret"', f'"{folder}/secret"').replace("lake/", f"{folder}/lake/")
 
 
+def test_from_nothing_to_tables_in_duckdb(server: Server, tmp_path: Path, python: Path) -> None:
+    """From the server's log, by a sync, and from log files."""
+    run("sh", example("sh", "password"), tmp_path, python)
+    for code, name, table in (
+        (example("python", "duckdb"), "shop.duckdb", "orders"),
+        (examples("python", "sync")[0], "mirror.duckdb", "shop.orders"),
+    ):
+        run("python", at(server, code), tmp_path, python)
+        with duckdb.connect(f"{tmp_path / name}", read_only=True) as file:
+            rows = file.sql(f"FROM {table}").fetchall()
+        assert sorted(map(as_text, rows)) == selected(server)
+    [of_files] = [one for one in examples("python") if "MERGE INTO products" in one]
+    assert "│" in run("python", of_files, tmp_path, python)
+    [commands] = [one.code for one in blocks(PAGES[0]) if one[:2] == ("sh", "")]
+    run("sh", commands, tmp_path, python)
+
+
 def test_from_nothing_to_a_mirror(
-    spark: Any, server: Server, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    spark: Any,
+    server: Server,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    python: Path,
 ) -> None:
     run("sh", example("sh", "password"), tmp_path)
     (tmp_path / "mirror.py").write_text(at(server, example("python", "spark")))
     errors = tmp_path / "errors"
     with errors.open("w") as file:
         process = subprocess.Popen(
-            [sys.executable, "mirror.py"], cwd=tmp_path, env=environment(), stderr=file
+            [python, "mirror.py"], cwd=tmp_path, env=environment(python), stderr=file
         )
     try:
         reader = within(tmp_path, example("python", "mirror"))

@@ -93,9 +93,9 @@ def needs_spark(code: str) -> bool:
     return "from pyspark" in code
 
 
-def environment() -> dict[str, str]:
-    """The environment of a program that looks like that of a shell in which `.venv` is active."""
-    python = Path(sys.executable)
+def environment(python: Path | None = None) -> dict[str, str]:
+    """The environment of a program, like that of a shell in which an environment is active: by default `.venv`."""
+    python = python or Path(sys.executable)
     return os.environ | {
         "PATH": f"{python.parent}{os.pathsep}{os.environ['PATH']}",
         "PYSPARK_PYTHON": str(python),
@@ -103,15 +103,16 @@ def environment() -> dict[str, str]:
     }
 
 
-def run(kind: str, code: str, folder: Path) -> str:
+def run(kind: str, code: str, folder: Path, python: Path | None = None) -> str:
     """Runs an example in `folder`, which looks like a clone to it. Returns what it prints."""
+    python = python or Path(sys.executable)
     if not (folder / "examples").exists():
         (folder / "examples").symlink_to(REPOSITORY / "examples")
-    interpreter = [sys.executable, "-c"] if kind == "python" else ["bash", "-euc"]
+    interpreter = [python, "-c"] if kind == "python" else ["bash", "-euc"]
     ran = subprocess.run(
         [*interpreter, code],
         cwd=folder,
-        env=environment(),
+        env=environment(python),
         capture_output=True,
         text=True,
         check=False,
