@@ -31,7 +31,7 @@ def split(text: str) -> Name:
 
 def split_full(text: str) -> Name:
     """Splits a name in the statistics of a stream, which are in backticks if one has a dot."""
-    found = IN_BACKTICKS.fullmatch(text)
+    found = IN_BACKTICKS.fullmatch(text) if text.startswith("`") else None
     if found is None:
         return split(text)
     return found[1].replace("``", "`"), found[2].replace("``", "`")

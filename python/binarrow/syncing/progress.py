@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -21,6 +20,8 @@ if TYPE_CHECKING:
     from binarrow.syncing.source_status import SourceStatus
 
 ErrorKind: TypeAlias = Literal["source", "target"]
+
+Counts: TypeAlias = Mapping[str, int]
 
 COUNTS = ("inserts", "updates", "deletes", "bytes", "loaded", "loaded_bytes")
 """The counts of a table in the statistics of a stream."""
@@ -124,7 +125,7 @@ class SyncProgress:
         self._lock = threading.Lock()
         self._start = time.monotonic()
         self._stream: Stream[Any] | None = None
-        self._counts: dict[Name, Counter[str]] = {}
+        self._counts: dict[Name, Counts] = {}
         """The counts of streams that have ended."""
         self._received = self._reconnects = 0
         self._records: Mapping[Name, Record] = {}
@@ -162,8 +163,8 @@ class SyncProgress:
     def add_loaded(self, name: Name, rows: int, bytes_loaded: int) -> None:
         """Counts rows that no stream has read."""
         with self._lock:
-            counts = self._counts.setdefault(name, Counter())
-            counts.update(inserts=rows, loaded=rows, loaded_bytes=bytes_loaded)
+            added = {"inserts": rows, "loaded": rows, "loaded_bytes": bytes_loaded}
+            self._counts[name] = _sum(self._counts.get(name, {}), added)
 
     def committed(self, state: State, seconds: float | None) -> None:
         """Notes the state after a commit, and its duration; None if nothing was to be committed."""
@@ -232,7 +233,7 @@ class SyncProgress:
             counts = _sums(self._counts, stats)
             loading = self._loading()
             names = sorted({*self._records, *counts})
-            tables = {name: self._table(name, counts.get(name), loading) for name in names}
+            tables = {name: self._table(name, counts.get(name, {}), loading) for name in names}
             received = stats.get("last_received")
             return SyncStats(
                 tables=tables,
@@ -251,20 +252,20 @@ class SyncProgress:
                 seconds=time.monotonic() - self._start,
             )
 
-    def _table(self, name: Name, counts: Counter[str] | None, loading: set[Name]) -> TableProgress:
-        found = counts if counts is not None else Counter[str]()
+    def _table(self, name: Name, counts: Counts, loading: set[Name]) -> TableProgress:
+        loaded = counts.get("loaded", 0)
         record = self._records.get(name)
         status = "loading" if name in loading else record.status if record else "followed"
         estimate = self._estimates.get(name)
         return TableProgress(
             status=status,
-            loaded=found["loaded"],
-            estimate=None if estimate is None else max(estimate, found["loaded"]),
-            inserts=found["inserts"] - found["loaded"],
-            updates=found["updates"],
-            deletes=found["deletes"],
-            loaded_bytes=found["loaded_bytes"],
-            log_bytes=found["bytes"],
+            loaded=loaded,
+            estimate=None if estimate is None else max(estimate, loaded),
+            inserts=counts.get("inserts", 0) - loaded,
+            updates=counts.get("updates", 0),
+            deletes=counts.get("deletes", 0),
+            loaded_bytes=counts.get("loaded_bytes", 0),
+            log_bytes=counts.get("bytes", 0),
         )
 
     def _since(self, moment: datetime | None) -> float | None:
@@ -286,15 +287,18 @@ def _elapsed(since: datetime | None, now: datetime) -> float | None:
     return None if since is None else max(0.0, (now - since).total_seconds())
 
 
-def _sums(
-    before: Mapping[Name, Counter[str]], stats: Mapping[str, Any]
-) -> dict[Name, Counter[str]]:
+def _sums(before: Mapping[Name, Counts], stats: Mapping[str, Any]) -> dict[Name, Counts]:
     """Returns the sums of counts and of those in the statistics of a stream."""
-    found = {name: Counter(counts) for name, counts in before.items()}
+    found = dict(before)
     for text, counts in stats.get("tables", {}).items():
-        own = found.setdefault(split_full(text), Counter())
-        own.update({kind: counts[kind] for kind in COUNTS if kind in counts})
+        name = split_full(text)
+        known = before.get(name)
+        found[name] = counts if known is None else _sum(known, counts)
     return found
+
+
+def _sum(first: Counts, second: Counts) -> Counts:
+    return {kind: first.get(kind, 0) + second.get(kind, 0) for kind in COUNTS}
 
 
 __all__ = ["ErrorKind", "SyncProgress", "SyncStats", "TableProgress"]
