@@ -37,6 +37,11 @@ class IndexSummary:
         tables: The number of table structures in them.
         has_ranges: True if the index contains the smallest and largest integers of columns.
         has_bloom_filters: True if the index contains Bloom filters of keys.
+
+    Examples:
+        >>> summary = binarrow.write_index("binlog.000001")
+        >>> summary.bytes <= max(4096, summary.log_bytes // 200)
+        True
     """
 
     path: str
@@ -70,6 +75,10 @@ def write_index(
     Raises:
         BinarrowError: The file cannot be read, a server may still write to it, or it has too many
             tables for its size.
+
+    Examples:
+        >>> binarrow.write_index("binlog.000001").path
+        'binlog.000001.binarrow-index'
     """
     content = build_index(
         path,
@@ -98,6 +107,11 @@ def check_index(path: str, *, storage_options: Mapping[str, Any] | None = None) 
         MissingInputError: There is no index.
         InputError: The index is not the one that the file has.
         BinarrowError: The file cannot be read, or the index is damaged or of a newer version.
+
+    Examples:
+        >>> written = binarrow.write_index("binlog.000001")
+        >>> binarrow.check_index("binlog.000001") == written
+        True
     """
     place = f"{path}{SUFFIX}"
     [found] = expand_source(place, storage_options=storage_options)

@@ -95,6 +95,9 @@ def test_examples(name, repository, monkeypatch, tmp_path):
     """In the folder of the sample log."""
     for file in (repository / "examples" / "shop").glob("binlog.*"):
         (tmp_path / file.name).symlink_to(file)
+    for host in ("db1", "db2"):
+        (tmp_path / "archive" / host).mkdir(parents=True)
+        (tmp_path / "archive" / host / "binlog.000001").symlink_to(tmp_path / "binlog.000001")
     (tmp_path / "shop.sql").write_text("CREATE DATABASE shop; USE shop; CREATE TABLE new (a INT);")
     monkeypatch.chdir(tmp_path)
     flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
