@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import lzma
 import os
 import pty
 import re
@@ -351,11 +352,17 @@ def test_a_file_that_was_cut_is_listed_and_then_an_error(tmp_path, shop):
         assert message in result.stderr
 
 
-def test_a_compressed_file_is_told_from_others(tmp_path, shop):
+def test_a_compressed_file(tmp_path, shop):
     packed = tmp_path / "binlog.000001"
     packed.write_bytes(gzip.compress(shop.files[0].read_bytes()))
+
+    def events(path):
+        return [(event.offset, event.type_name) for event in binarrow.inspect(str(path))]
+
+    assert events(packed) == events(shop.files[0])
+    packed.write_bytes(lzma.compress(shop.files[0].read_bytes()))
     for read in (binarrow.inspect, binarrow.read_binlog):
-        with pytest.raises(binarrow.MalformedBinlogError, match="gzip -dc"):
+        with pytest.raises(binarrow.MalformedBinlogError, match="xz -dc"):
             list(read(str(packed)))
 
 
