@@ -152,7 +152,8 @@ def command(
     url = sources[0] if sources else None
     if sources and (len(sources) > 1 or not is_server(sources)):
         raise ConfigError(
-            "give one server, or files with --follow; 'binarrow find' prints complete files"
+            "give one server (mysql://user@host/), or files with --follow; 'binarrow find' prints"
+            " complete files"
         )
     with (
         reading.keywords() as keywords,
