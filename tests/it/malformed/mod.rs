@@ -6,7 +6,7 @@
 //! | number | where |
 //! |---|---|
 //! | H1 to H3 | [`damage`] |
-//! | H4, H19, H24, H25 | [`events`]; status variables: `transactions.rs` |
+//! | H4, H19, H24, H25 | [`events`]; status variables: `transactions/groups.rs` |
 //! | H5, H6, H11, H16 | [`table_maps`] |
 //! | H7 to H10, H12, H13 | [`rows`] |
 //! | H14, H15 | [`documents`]; diffs: `partial_json.rs` |
