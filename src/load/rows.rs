@@ -94,6 +94,33 @@ struct LoadStamp {
     next_ordinal: i64,
 }
 
+impl LoadStamp {
+    fn new(
+        request: &TableRequest,
+        snapshot: Option<&Snapshot>,
+        commit_timestamp: i64,
+        server_id: u32,
+    ) -> Self {
+        let (file, position) = match snapshot {
+            Some(snapshot) => (snapshot.position.file.clone(), snapshot.position.offset),
+            None => (String::new(), 0),
+        };
+        let part = request.part.as_ref();
+        let place = part.and_then(|part| part.reached.as_ref().or(part.position.as_ref()));
+        let shift = place.map_or(0, |position| u64::from(position.version_shift));
+        let number = file_number(&file).unwrap_or_default() + shift;
+        Self {
+            // No transaction starts one byte before the position, and that of the position itself is newer than the rows.
+            commit_version: commit_version(number, position) - 1,
+            commit_timestamp,
+            file,
+            position,
+            server_id,
+            next_ordinal: part.map_or(0, Part::first_ordinal),
+        }
+    }
+}
+
 impl TableRows {
     /// Opens a snapshot over this connection, and starts to read the rows.
     ///
@@ -103,50 +130,16 @@ impl TableRows {
     pub fn open(mut server: Server, request: &TableRequest) -> Result<Self> {
         prepare_session(&mut server)?;
         let commit_timestamp = server.clock()?;
+        let mut snapshot = open_snapshot(&mut server, request)?;
         let (database, name) = match server.identity().name_case {
             NameCase::Folded => (request.database.to_lowercase(), request.table.to_lowercase()),
             _ => (request.database.clone(), request.table.clone()),
         };
-        let is_open = request.part.as_ref().and_then(|part| part.snapshot.clone());
-        let keeps_snapshot = is_open.is_some();
-        let joins_log = |part: &Part| part.reached.is_some() || part.position.is_some();
-        let needs_position =
-            request.part.as_ref().is_some_and(joins_log) || request.plan.envelope.needs_position();
-        let reached = request.part.as_ref().and_then(|part| part.reached.as_ref());
-        let mut snapshot = match is_open {
-            Some(snapshot) => Some(snapshot),
-            None if needs_position => {
-                let mut snapshot = Snapshot::open(&mut server, request.locks)?;
-                if let Some(log) = &request.log {
-                    log.place(&mut server, &mut snapshot, reached)?;
-                }
-                Some(snapshot)
-            }
-            None => server.open_snapshot().map(|()| None)?,
-        };
-        if let (Some(snapshot), Some(reached)) = (&mut snapshot, reached) {
-            snapshot.move_to(reached);
-        }
-        let given = request.part.as_ref().and_then(|part| part.position.as_ref());
-        if let (Some(snapshot), Some(given)) = (&mut snapshot, given) {
-            snapshot.move_back_to(given)?;
-        }
         let kind = TableKind::ask(&mut server, &database, &name)?;
         if let Some(snapshot) = snapshot.as_mut().filter(|_| !kind.has_snapshots) {
             snapshot.is_exact = false;
         }
-        hold(&mut server, &database, &name)?;
-        let now = TableNow::ask(&mut server, &database, &name)?;
-        let mut table = loaded_schema(now.schema);
-        let mut plan = TablePlan::of_table(table.clone(), now.is_mariadb, &request.plan)?;
-        if members::complete(&mut server, &mut table, &plan)? {
-            plan = TablePlan::of_table(table, now.is_mariadb, &request.plan)?;
-        }
-        if request.part.is_none() {
-            // A load reads other tables too: the reader warns of masks that match no column of any.
-            check_masks(&plan, &request.plan)?;
-        }
-        let plan = Arc::new(plan);
+        let plan = plan_rows(&mut server, &database, &name, request)?;
         let mut query = Query::of(&plan)?;
         // The history of a row has its key.
         let key = request.part.as_ref().filter(|_| !kind.is_versioned);
@@ -165,21 +158,8 @@ impl TableRows {
         }
         let sql = query.sql(&plan.table, kind, request.condition.as_deref(), part)?;
         query.start(&mut server, &sql, request.condition.is_some())?;
-        let (file, position) = match &snapshot {
-            Some(snapshot) => (snapshot.position.file.clone(), snapshot.position.offset),
-            None => (String::new(), 0),
-        };
-        let shift = reached.or(given).map_or(0, |position| u64::from(position.version_shift));
-        let number = file_number(&file).unwrap_or_default() + shift;
-        let stamp = LoadStamp {
-            // No transaction starts one byte before the position, and that of the position itself is newer than the rows.
-            commit_version: commit_version(number, position) - 1,
-            commit_timestamp,
-            file,
-            position,
-            server_id: server.identity().server_id,
-            next_ordinal: request.part.as_ref().map_or(0, Part::first_ordinal),
-        };
+        let server_id = server.identity().server_id;
+        let stamp = LoadStamp::new(request, snapshot.as_ref(), commit_timestamp, server_id);
         let left = part.map_or(u64::MAX, |(_, part)| part.limit);
         Ok(Self {
             server,
@@ -196,7 +176,7 @@ impl TableRows {
             has_restarted,
             log: request.log.clone(),
             joins_log: request.part.as_ref().is_some_and(|part| part.position.is_none()),
-            keeps_snapshot,
+            keeps_snapshot: request.part.as_ref().is_some_and(|part| part.snapshot.is_some()),
             images: Vec::new(),
             image_rows: 0,
             stamp,
@@ -369,6 +349,57 @@ impl TableRows {
         self.stamp.next_ordinal += ORDINALS_OF_ROW * self.image_rows;
         Ok(())
     }
+}
+
+/// Opens the snapshot of the rows, and moves its position as requested. `None` if the envelope needs no position.
+fn open_snapshot(server: &mut Server, request: &TableRequest) -> Result<Option<Snapshot>> {
+    let part = request.part.as_ref();
+    let reached = part.and_then(|part| part.reached.as_ref());
+    let given = part.and_then(|part| part.position.as_ref());
+    let needs_position =
+        reached.is_some() || given.is_some() || request.plan.envelope.needs_position();
+    let mut snapshot = match part.and_then(|part| part.snapshot.clone()) {
+        Some(snapshot) => snapshot,
+        None if needs_position => {
+            let mut snapshot = Snapshot::open(server, request.locks)?;
+            if let Some(log) = &request.log {
+                log.place(server, &mut snapshot, reached)?;
+            }
+            snapshot
+        }
+        None => {
+            server.open_snapshot()?;
+            return Ok(None);
+        }
+    };
+    if let Some(reached) = reached {
+        snapshot.move_to(reached);
+    }
+    if let Some(given) = given {
+        snapshot.move_back_to(given)?;
+    }
+    Ok(Some(snapshot))
+}
+
+/// Determines the structure of the table and the form of its batches. The table cannot be changed from then on.
+fn plan_rows(
+    server: &mut Server,
+    database: &str,
+    name: &str,
+    request: &TableRequest,
+) -> Result<Arc<TablePlan>> {
+    hold(server, database, name)?;
+    let now = TableNow::ask(server, database, name)?;
+    let mut table = loaded_schema(now.schema);
+    let mut plan = TablePlan::of_table(table.clone(), now.is_mariadb, &request.plan)?;
+    if members::complete(server, &mut table, &plan)? {
+        plan = TablePlan::of_table(table, now.is_mariadb, &request.plan)?;
+    }
+    if request.part.is_none() {
+        // A load reads other tables too: the reader warns of masks that match no column of any.
+        check_masks(&plan, &request.plan)?;
+    }
+    Ok(Arc::new(plan))
 }
 
 /// The structure of rows that are loaded, where it differs from that of rows in the log.
