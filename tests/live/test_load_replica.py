@@ -7,7 +7,7 @@ import random
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -158,11 +158,16 @@ def commit_together(server: Server, *statements: str) -> None:
     server.execute(setting.format(0))
 
 
+on_mysql = pytest.mark.parametrize("servers", ["mysql"], indirect=True, scope="module")
+"""MariaDB has GTIDs always, and commits the transactions of a domain in their order."""
+
+
 def run_alone(server: Server, statement: str) -> None:
     with closing(Session(server)) as session:
         session.execute(statement)
 
 
+@on_mysql
 def test_another_order_of_commits(
     servers: tuple[Server, Server],
     reached: tuple[binarrow.Server, binarrow.Server],
@@ -170,8 +175,6 @@ def test_another_order_of_commits(
 ) -> None:
     """The replica has a transaction and not the one before it: the changes from the first on are returned again."""
     server, other = servers
-    if server.is_mariadb:
-        pytest.skip("MariaDB commits the transactions of a domain in their order")
     fill(server, other)
     source, replica = reached
     path, mirrors = tmp_path / "load.jsonl", Mirrors()
@@ -254,7 +257,6 @@ def refused(source: binarrow.Server, replica: binarrow.Server) -> str:
 
 UNUSABLE = {
     "it does not log": (["--log-slave-updates=OFF"], "does not log what it replicates"),
-    "no GTIDs": (live.NO_GTIDS, "rows_from= has gtid_mode=OFF"),
     "another server": (["--log-slave-updates=ON"], "has transactions that"),
 }
 
@@ -264,11 +266,24 @@ def test_servers_that_are_no_replica(
     servers: tuple[Server, Server], reached: tuple[binarrow.Server, binarrow.Server], name: str
 ) -> None:
     options, message = UNUSABLE[name]
-    flavor = servers[0].flavor
-    if servers[0].is_mariadb and name == "no GTIDs":
-        pytest.skip("MariaDB has GTIDs always")
+    is_unusable(servers, reached, options, message)
+
+
+@on_mysql
+def test_a_replica_without_gtids(
+    servers: tuple[Server, Server], reached: tuple[binarrow.Server, binarrow.Server]
+) -> None:
+    is_unusable(servers, reached, live.NO_GTIDS, "rows_from= has gtid_mode=OFF")
+
+
+def is_unusable(
+    servers: tuple[Server, Server],
+    reached: tuple[binarrow.Server, binarrow.Server],
+    options: Sequence[str],
+    message: str,
+) -> None:
     fill(*servers)
-    with Server.start(flavor, ["--server-id=3", *options]) as other:
+    with Server.start(servers[0].flavor, ["--server-id=3", *options]) as other:
         make_user(other)
         loads.fill(other)
         with live.reach(other) as connected:
