@@ -92,12 +92,19 @@ pub(super) fn key_columns<'b>(
     columns.collect()
 }
 
-/// The columns that may contain the end of a row's period in a system-versioned table.
+/// The columns that may contain the end of a row's period in a system-versioned table: both columns of a period are NOT NULL.
 pub(super) fn period_ends<'b>(plan: &TablePlan, side: &Side<'b>) -> Vec<&'b StringArray> {
-    let is_time = |column: &Column| column.column_type == ColumnType::Timestamp2 { fsp: 6 };
+    let is_time = |column: &Column| {
+        !column.nullable && column.column_type == ColumnType::Timestamp2 { fsp: 6 }
+    };
     let columns = plan.table.columns.iter().enumerate();
-    let times = columns.filter(|(_, column)| plan.is_mariadb() && is_time(column));
-    times.filter_map(|(index, _)| array(side, index)?.as_string_opt::<i32>()).collect()
+    let times: Vec<usize> =
+        columns.filter(|(_, column)| is_time(column)).map(|(index, _)| index).collect();
+    if !plan.is_mariadb() || times.len() < 2 {
+        return Vec::new();
+    }
+    let ends = times.into_iter();
+    ends.filter_map(|index| array(side, index)?.as_string_opt::<i32>()).collect()
 }
 
 fn array<'b>(side: &Side<'b>, index: usize) -> Option<&'b dyn Array> {

@@ -386,6 +386,16 @@ def test_tables_with_a_history(log: Log, columns: str) -> None:
             log.sql(schemas=schemas)
 
 
+@pytest.mark.parametrize("server", ["mariadb-11.8", "mariadb-10.11"], indirect=True)
+def test_the_largest_timestamp_is_no_history(log: Log) -> None:
+    """Rows of a table with a history contain it too, in a column that is NOT NULL, beside another one."""
+    for columns in ("a TIMESTAMP(6) NULL, b TIMESTAMP(6) NULL", "a TIMESTAMP(6) NOT NULL"):
+        log.server.execute(f"CREATE OR REPLACE TABLE t (id INT PRIMARY KEY, {columns})")
+        end = "2106-02-07 06:28:15" if "11.8" in log.server.flavor else "2038-01-19 03:14:07"
+        log.run(f"INSERT INTO t (id, a) VALUES (1, '{end}.999999')", "UPDATE t SET id = 2")
+        log.is_restored()
+
+
 @pytest.mark.parametrize("server", ["mysql"], indirect=True)
 def test_many_rows(log: Log) -> None:
     """Several threads write them, and several blocks contain them."""
