@@ -1,4 +1,4 @@
-//! How transactions end.
+//! The ends of transactions.
 
 use super::{gtids, run, run_with, statement};
 use crate::log::{
