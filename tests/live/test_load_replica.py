@@ -13,8 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 import binarrow
+from binarrow.cli.app import app
 from support import live
 from support.oracles.load_mirrors import Mirrors, selected
 from support.servers import replicas
@@ -246,6 +248,19 @@ def test_a_sync_reads_the_rows_of_a_replica(
         binarrow.sync(source, target, tables=TABLES, once=True, rows_from=replica)
     assert sent() >= before + len(TABLES)
     binarrow.sync(source, target, tables=TABLES, once=True)
+    assert binarrow.verify(source, target).result == "MATCH"
+    # The command line.
+    target = f"duckdb:///{tmp_path / 'command.duckdb'}"
+    password = tmp_path / "password"
+    password.write_text("l1ve")
+    password.chmod(0o600)
+    url, other = (f"mysql://live@127.0.0.1:{server.port}/" for server in servers)
+    words = ["sync", url, target, "--once", "--rows-from", other, "--password-file", str(password)]
+    words += [word for table in TABLES for word in ("--tables", table)]
+    before = sent()
+    ran = CliRunner().invoke(app, words, catch_exceptions=False)
+    assert (ran.exit_code, ran.stderr) == (0, "")
+    assert sent() >= before + len(TABLES)
     assert binarrow.verify(source, target).result == "MATCH"
 
 

@@ -195,6 +195,7 @@ OWN_FLAGS = {
         "--on-truncate",
         "--on-drop",
         "--locks",
+        "--rows-from",
         "--busy-timeout",
         "--config",
         "--password",

@@ -6,7 +6,7 @@ import logging
 import signal
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -188,6 +188,16 @@ def command(
     max_rows_per_second: Annotated[
         int | None, flag("max_rows_per_second", min=1, show_default=False)
     ] = None,
+    rows_from: Annotated[
+        str | None,
+        typer.Option(
+            "--rows-from",
+            metavar="URL",
+            help="A replica from which the existing rows are read; the options of the login apply"
+            " to it too.",
+            show_default=False,
+        ),
+    ] = None,
     busy_timeout: Annotated[
         float,
         typer.Option(
@@ -232,6 +242,7 @@ def command(
         _logging(),
         _shown_metrics(metrics, progress),
         login.connect(source) as server,
+        nullcontext() if rows_from is None else login.connect(rows_from) as replica,
         signals,
         sync_screen(progress, target, signals.is_received, is_json=is_json),
     ):
@@ -251,6 +262,7 @@ def command(
                 reload=reload or None,
                 locks=None if locks is None else "brief",
                 max_rows_per_second=max_rows_per_second,
+                rows_from=replica,
                 busy_timeout=busy_timeout,
                 progress=progress,
                 on_commit=lines.on_commit if is_json else lambda _: None,
