@@ -1,16 +1,17 @@
 //! Finds the segments of a file that an index may contain: runs of simple transactions, which change only rows.
 //!
 //! A transaction is simple if it was committed and consists of these events only: a GTID, `BEGIN`, the text of statements,
-//! Table_map events, rows events, and its commit (Xid, or `COMMIT`). Whatever else is in the log is between segments, so that it is
-//! always read: DDL, XA transactions, savepoints, statements that are logged as text, compressed transactions, events that are not
-//! known.
+//! Table_map events, rows events, and its commit (Xid, or `COMMIT`). All but the GTID may be compressed in a payload. Whatever else
+//! is in the log is between segments, so that it is always read: DDL, XA transactions, savepoints, statements that are logged as
+//! text, events that are not known.
 
 use super::file_list::InputFile;
 use super::options::LogOptions;
+use super::payload::Unpacker;
 use super::walk::{Step, Walk};
 use crate::binlog::{
     DUMMY_TABLE_ID, EventHeader, EventType, FormatDescription, Query, QueryKind, RowsEvent,
-    RowsKind, STMT_END, TableMap,
+    RowsKind, STMT_END, TableMap, TransactionPayload,
 };
 use crate::cancel::CancelToken;
 use crate::change::{LoggedGtid, TransactionEnd};
@@ -78,6 +79,7 @@ pub fn plain_segments(
             "the file has a second format description, as relay logs do: only logs of their own server have an index",
         ));
     }
+    scan.log.maps = scan.maps.bodies;
     scan.log.bytes = walk.position().offset;
     scan.log.is_closed = walk.take_unclosed().is_none();
     Ok(scan.log)
@@ -86,12 +88,20 @@ pub fn plain_segments(
 #[derive(Default)]
 struct Scan {
     log: PlainLog,
-    numbers: HashMap<Vec<u8>, usize>,
+    maps: Maps,
+    unpacker: Unpacker,
     segment_bytes: u64,
     draft: Option<PlainSegment>,
     /// True if the events of the file do not all have the format at its beginning.
     has_other_format: bool,
     transaction: Events,
+}
+
+/// The Table_map events of the log, without table ids.
+#[derive(Default)]
+struct Maps {
+    bodies: Vec<Vec<u8>>,
+    numbers: HashMap<Vec<u8>, usize>,
 }
 
 /// The events of the open transaction.
@@ -129,7 +139,7 @@ impl Scan {
                     && events.count > 1
                     && ended.outcome == TransactionEnd::Committed
                     && group.xa.is_none()
-                    && !(group.has_payload || group.without_effect)
+                    && !group.without_effect
                     && group.statements_skipped == 0;
                 match is_simple {
                     true => {
@@ -158,7 +168,8 @@ impl Scan {
         let mut rest = &*bytes;
         while let Ok((header, Some(event))) = EventHeader::first_event(rest) {
             self.has_other_format |= header.event_type == EventType::FORMAT_DESCRIPTION;
-            self.transaction.add(&header, event, &format, &mut self.log.maps, &mut self.numbers);
+            let Self { transaction, maps, unpacker, .. } = self;
+            transaction.add_event(&header, event, &format, maps, unpacker);
             rest = rest.get(event.len()..).unwrap_or_default();
         }
         self.transaction.is_other |= !rest.is_empty();
@@ -200,6 +211,21 @@ impl Scan {
     }
 }
 
+impl Maps {
+    /// The number of a map, which is new if it is not known; `None` if there are too many.
+    fn number(&mut self, content: &[u8]) -> Option<usize> {
+        if let Some(number) = self.numbers.get(content) {
+            return Some(*number);
+        }
+        let number = self.bodies.len();
+        (number < MAX_TABLE_MAPS).then(|| {
+            self.bodies.push(content.to_vec());
+            self.numbers.insert(content.to_vec(), number);
+            number
+        })
+    }
+}
+
 fn add_table(tables: &mut Vec<PlainTable>, table: PlainTable) {
     match tables.iter_mut().find(|known| known.map == table.map) {
         Some(known) => known.has_full_images &= table.has_full_images,
@@ -235,22 +261,55 @@ fn add_gtid(gtids: &mut Option<GtidState>, gtid: Option<&LoggedGtid>) -> bool {
 }
 
 impl Events {
-    fn add(
+    fn add_event(
         &mut self,
         header: &EventHeader,
         event: &[u8],
         format: &FormatDescription,
-        maps: &mut Vec<Vec<u8>>,
-        numbers: &mut HashMap<Vec<u8>, usize>,
+        maps: &mut Maps,
+        unpacker: &mut Unpacker,
     ) {
+        let is_usual = match format.checksum.body(event) {
+            Ok(body) if header.event_type == EventType::TRANSACTION_PAYLOAD => {
+                self.count == 1 && self.add_payload(body, format, maps, unpacker)
+            }
+            Ok(body) => self.add(header.event_type, body, format, maps),
+            Err(_) => false,
+        };
+        self.is_other |= !is_usual;
+    }
+
+    /// Adds the events of a compressed transaction, in the place of the event that contains them.
+    fn add_payload(
+        &mut self,
+        body: &[u8],
+        format: &FormatDescription,
+        maps: &mut Maps,
+        unpacker: &mut Unpacker,
+    ) -> bool {
+        let mut is_usual = true;
+        let payload = TransactionPayload::decode(body).map_err(Error::from);
+        let added = payload.and_then(|payload| unpacker.unpack(payload)).and_then(|mut payload| {
+            payload.for_each(|header, body, _| {
+                is_usual = self.add(header.event_type, body, format, maps);
+                Ok(is_usual)
+            })
+        });
+        unpacker.shrink();
+        added.is_ok() && is_usual
+    }
+
+    /// Adds an event; false if a simple transaction does not have it.
+    fn add(
+        &mut self,
+        event_type: EventType,
+        body: &[u8],
+        format: &FormatDescription,
+        maps: &mut Maps,
+    ) -> bool {
         let place = self.count;
         self.count += 1;
-        let Ok(body) = format.checksum.body(event) else {
-            self.is_other = true;
-            return;
-        };
-        let event_type = header.event_type;
-        let is_usual = match event_type {
+        match event_type {
             EventType::GTID
             | EventType::ANONYMOUS_GTID
             | EventType::GTID_TAGGED
@@ -261,34 +320,19 @@ impl Events {
                 _ => false,
             },
             EventType::ROWS_QUERY | EventType::MARIADB_ANNOTATE_ROWS | EventType::XID => place > 0,
-            EventType::TABLE_MAP => place > 0 && self.add_map(body, format, maps, numbers),
+            EventType::TABLE_MAP => place > 0 && self.add_map(body, format, maps),
             rows if rows.is_rows() && !rows.is_pre_ga() => {
                 place > 0 && self.add_rows(rows, body, format)
             }
             _ => false,
-        };
-        self.is_other |= !is_usual;
+        }
     }
 
-    fn add_map(
-        &mut self,
-        body: &[u8],
-        format: &FormatDescription,
-        maps: &mut Vec<Vec<u8>>,
-        numbers: &mut HashMap<Vec<u8>, usize>,
-    ) -> bool {
+    fn add_map(&mut self, body: &[u8], format: &FormatDescription, maps: &mut Maps) -> bool {
         let id_width = format.table_id_width(EventType::TABLE_MAP);
         let Ok(map) = TableMap::decode(body, id_width) else { return false };
         let Some(content) = body.get(id_width..) else { return false };
-        let number = match numbers.get(content) {
-            Some(number) => *number,
-            None if maps.len() >= MAX_TABLE_MAPS => return false,
-            None => {
-                maps.push(content.to_vec());
-                numbers.insert(content.to_vec(), maps.len() - 1);
-                maps.len() - 1
-            }
-        };
+        let Some(number) = maps.number(content) else { return false };
         self.maps.insert(map.table_id, (number, map.flags, map.types.len()));
         self.may_lack_changes |= self.statement.iter().any(|(known, _)| *known == number);
         self.statement.push((number, false));

@@ -216,10 +216,15 @@ def test_the_command(shop_files):
     assert f"{files[0]}.binarrow-index" in damaged.stderr
 
 
-@pytest.mark.parametrize("flavor", ["mysql", "mariadb-11.8"])
-def test_random_reads_of_a_busy_server(flavor, tmp_path):
+COMPRESSED = ["--binlog-transaction-compression=ON"]
+
+
+@pytest.mark.parametrize(
+    ("flavor", "options"), [("mysql", []), ("mysql", COMPRESSED), ("mariadb-11.8", [])]
+)
+def test_random_reads_of_a_busy_server(flavor, options, tmp_path):
     rng = random.Random(SEED)
-    with Server.start(flavor, ["--binlog-row-metadata=FULL"]) as server:
+    with Server.start(flavor, ["--binlog-row-metadata=FULL", *options]) as server:
         write(server, rng, rounds=60)
         server.flush_binlog()
         files = [Path(shutil.copy(file, tmp_path)) for file in server.binlog_files()[:-1]]
