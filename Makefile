@@ -185,8 +185,9 @@ wheels: .venv/.release-tools | need-cargo ## Build and check the wheels of all p
 	$(BIN)/maturin sdist --out dist
 	for wheel in $(WHEELS); do \
 	  PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/maturin build --quiet --release --zig --target $${wheel%:*} --compatibility $${wheel#*:} \
-	    --compression-level 9 --out dist; \
+	    --out dist; \
 	done
+	$(BIN)/python tools/compress_wheels.py dist
 	$(BIN)/abi3audit --strict --report dist/*.whl
 	for wheel in dist/*manylinux*.whl; do $(BIN)/auditwheel show $$wheel; done # it finds no musl on a machine with glibc
 	@$(CHECK_SIZES)
@@ -247,7 +248,9 @@ need-java:
 
 .venv/.wheel: .venv/.build $(SOURCES) | need-cargo
 	@rm -rf dist
-	$(BIN)/maturin build --quiet --release --compression-level 9 --out dist
+	$(BIN)/pip install --quiet --group wheel
+	$(BIN)/maturin build --quiet --release --out dist
+	$(BIN)/python tools/compress_wheels.py dist
 	@$(CHECK_SIZES)
 	@touch $@
 
