@@ -24,6 +24,7 @@ from binarrow.syncing import (
     iceberg_table,
     journal,
     lake,
+    lake_tables,
 )
 from support.oracles.iceberg_tables import catalog_of
 from support.oracles.valid_rows import check_current
@@ -36,7 +37,8 @@ TABLES = ("a", "b", "c", "d")
 PLACES: tuple[tuple[Any, str], ...] = (
     (lake, "replace_file"),
     (lake, "write_operations"),
-    (lake.Lake, "_apply"),
+    (lake_tables, "replace_file"),
+    (lake_tables.LakeTables, "_apply"),
     (lake, "move_away"),
     (lake.Lake, "_remove_old"),
     (journal, "sync"),

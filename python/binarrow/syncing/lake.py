@@ -11,38 +11,24 @@ from __future__ import annotations
 
 import json
 import shutil
-import time
-import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from binarrow.atomic_file import replace_file
-from binarrow.syncing.errors import SyncError, TableError, TargetBusyError
+from binarrow.syncing.errors import SyncError, TableError
 from binarrow.syncing.journal import read_operation, write_operations
 from binarrow.syncing.lake_folders import OWN, REMOVED, move_away
+from binarrow.syncing.lake_tables import LakeTables, replaced
 from binarrow.syncing.lake_types import storable
 from binarrow.syncing.lock import Lock
-from binarrow.syncing.names import Name, Selection, shown
-from binarrow.syncing.operations import (
-    Alter,
-    Append,
-    Clear,
-    Create,
-    Drop,
-    End,
-    Operation,
-    Record,
-    Rename,
-    State,
-    Versions,
-    Write,
-)
+from binarrow.syncing.names import Name
+from binarrow.syncing.operations import Drop, Operation, Record, Rename, State
 from binarrow.syncing.stored_state import json_of_state, publish, state_of_json
 
 if TYPE_CHECKING:
-    from binarrow.syncing.lake_store import LakeTable, Store
+    from binarrow.syncing.lake_store import Store
     from binarrow.syncing.settings import Settings
 
 VERSION = 1
@@ -50,9 +36,6 @@ VERSION = 1
 
 STEPS = 1 << 20
 """The number of operations that a commit can have: the number of one is commit * STEPS + place."""
-
-RETRY = 0.1
-"""Seconds between two attempts to commit."""
 
 
 class Lake:
@@ -64,13 +47,7 @@ class Lake:
         self._path = path
         self._own = path / OWN
         self._store = store
-        self._patience = settings.busy_timeout
-        self._progress = settings.progress
-        self._selection = Selection(settings.tables, settings.exclude_tables)
-        self._parks_all = settings.on_table_error == "park"
-        self._reloads = Selection(settings.reload, ()) if settings.reload else None
-        self._properties = store.history if settings.mode == "history" else store.mirror
-        self._sync_id = f"binarrow-sync-{uuid.uuid4()}"
+        self._tables = LakeTables(path, store, settings)
         self._sequence = 0
         self._structures = ""
         self._numbers: dict[Name, int] = {}
@@ -86,7 +63,7 @@ class Lake:
         try:
             self._own.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise self._failed(error) from None
+            raise self._tables.failed(error) from None
         return Lock(self._own / "lock", str(self._path))
 
     def load(self) -> tuple[State, bytes] | None:
@@ -109,7 +86,7 @@ class Lake:
                 f"{self._path} has version {stored['version']} of the state of a sync, and this"
                 f" binarrow supports {VERSION}: use the binarrow that wrote it, or a later one"
             )
-        self._sync_id, self._sequence = stored["sync_id"], stored["sequence"]
+        self._tables.sync_id, self._sequence = stored["sync_id"], stored["sequence"]
         self._structures = stored["structures"]
         self._numbers = {(database, table): one for database, table, one in stored["numbers"]}
         state = state_of_json(stored)
@@ -119,10 +96,10 @@ class Lake:
             state = replace(state, records={**state.records, **self._complete(operations, state)})
         self._remove_old()
         for name, record in list(state.records.items()):
-            is_followed = record.is_followed and self._selection.has(name)
-            if is_followed and self._table(name).number != self._numbers.get(name):
-                error = _replaced(name)
-                if not self._parks(name):
+            is_followed = record.is_followed and self._tables.is_selected(name)
+            if is_followed and self._tables.table(name).number != self._numbers.get(name):
+                error = replaced(name)
+                if not self._tables.parks(name):
                     raise error
                 state.records[name] = replace(record, status="parked", reason=str(error))
         self._publish(state)
@@ -181,7 +158,7 @@ class Lake:
             stored = {
                 "version": VERSION,
                 "kind": self._store.kind,
-                "sync_id": self._sync_id,
+                "sync_id": self._tables.sync_id,
                 "sequence": sequence,
                 "structures": structures,
                 **json_of_state(state),
@@ -191,10 +168,8 @@ class Lake:
             position = self._own / f"position-{sequence:010}.json"
             replace_file(position, json.dumps(stored, indent=1).encode())
         except OSError as error:
-            raise self._failed(error) from None
+            raise self._tables.failed(error) from None
         self._sequence, self._structures, self._numbers = sequence, structures, numbers
-
-    # ------------------------------------------------------------------------ operations
 
     def _complete(self, operations: Sequence[Operation], state: State) -> dict[Name, Record]:
         """Applies the operations of the last position file, and removes their files.
@@ -203,7 +178,7 @@ class Lake:
         they are parked.
         """
         files = self._rows_folder(self._sequence)
-        failed = self._apply_all(operations)
+        failed = self._tables.apply_all(operations, self._sequence * STEPS, files / "done")
         parked = {
             name: replace(record, status="parked", reason=failed[name])
             for name, record in state.records.items()
@@ -214,128 +189,8 @@ class Lake:
         try:
             move_away(files, self._own)
         except OSError as error:
-            raise self._failed(error) from None
+            raise self._tables.failed(error) from None
         return parked
-
-    def _parks(self, name: Name) -> bool:
-        """True if an error of a table is not an error of the sync."""
-        return self._parks_all or (self._reloads is not None and self._reloads.has(name))
-
-    def _apply_all(self, operations: Sequence[Operation]) -> dict[Name, str]:
-        """Applies the operations of the last position file that were not applied yet.
-
-        Tables are identified by names, so the operations before one that moves a folder are noted
-        as done before it: after it, their names may be those of other tables.
-
-        Returns the tables that cannot be written, with the reasons.
-        """
-        versions: dict[Name, int] = {}
-        first = self._sequence * STEPS
-        done = self._rows_folder(self._sequence) / "done"
-        try:
-            start, noted = json.loads(done.read_text()) if done.exists() else (0, [])
-            failed = {(database, table): reason for database, table, reason in noted}
-            for place, operation in enumerate(operations[start:], start=start):
-                if isinstance(operation, Drop | Rename):
-                    self._make_durable(versions)
-                    noted = [[*name, reason] for name, reason in failed.items()]
-                    replace_file(done, json.dumps([place, noted]).encode())
-                if not _is_skipped(operation, failed):
-                    self._apply_or_park(operation, first + place + 1, versions, failed)
-            self._make_durable(versions)
-            for name, version in versions.items():
-                self._table(name).maintain(version)
-        except self._store.errors as error:
-            raise self._failed(error) from None
-        return failed
-
-    def _apply_or_park(
-        self,
-        operation: Operation,
-        number: int,
-        versions: dict[Name, int],
-        failed: dict[Name, str],
-    ) -> None:
-        name = operation.name
-        try:
-            self._apply_patiently(operation, number, versions)
-        except self._store.table_errors as error:
-            if isinstance(operation, Rename):
-                raise self._failed(error) from None
-            if not self._parks(name):
-                raise TableError(name, f"{shown(name)}: {self._failed(error)}") from None
-            failed[name] = f"{shown(name)}: {self._failed(error)}"
-            versions.pop(name, None)
-        except TableError as error:
-            if not self._parks(name):
-                raise
-            failed[name] = str(error)
-            versions.pop(name, None)
-
-    def _make_durable(self, versions: dict[Name, int]) -> None:
-        for name, version in versions.items():
-            self._table(name).make_durable(version)
-
-    def _apply_patiently(
-        self, operation: Operation, number: int, versions: dict[Name, int]
-    ) -> None:
-        """Applies an operation; again if another program has changed the table meanwhile."""
-        deadline = time.monotonic() + self._patience
-        while True:
-            try:
-                self._apply(operation, number, versions)
-            except self._store.conflicts:
-                if time.monotonic() >= deadline:
-                    raise TargetBusyError(
-                        f"{shown(operation.name)}: another program changes the table of the target"
-                        " all the time: end it first"
-                    ) from None
-                self._progress.failed("target")
-                time.sleep(RETRY)
-            else:
-                return
-
-    def _apply(self, operation: Operation, number: int, versions: dict[Name, int]) -> None:
-        name = operation.name
-        table = self._table(name)
-        found = table.number
-        if isinstance(operation, Rename):
-            if -1 < found < number:  # else it was renamed, and a later table may have the name
-                versions[operation.to] = versions.pop(name, table.version)
-                self._store.rename(name, operation.to)
-            return
-        versions.setdefault(name, table.version)
-        if found >= number or not self._is_own(operation, found):
-            return
-        match operation:
-            case Create(_, schema):
-                table.create(schema, self._properties, number)
-            case Drop():
-                self._store.drop(name)
-                versions[name] = -1
-            case Alter():
-                table.alter(operation, number)
-            case _:
-                _apply_rows(table, operation, number)
-
-    def _is_own(self, operation: Operation, found: int) -> bool:
-        """Returns false for a table that does not exist any more, and is dropped or left out.
-
-        Raises:
-            SyncError: Another program has replaced or removed the table.
-        """
-        if found >= 0 or isinstance(operation, Create):
-            return True
-        if isinstance(operation, Drop):
-            return False
-        if self._selection.has(operation.name):
-            raise _replaced(operation.name)
-        return False
-
-    # ------------------------------------------------------------------------ files
-
-    def _table(self, name: Name) -> LakeTable:
-        return self._store.table(name, self._sync_id)
 
     def _rows_folder(self, sequence: int) -> Path:
         return self._own / f"commit-{sequence:010}"
@@ -355,56 +210,13 @@ class Lake:
         try:
             publish(state, self._own)
         except OSError as error:
-            raise self._failed(error) from None
+            raise self._tables.failed(error) from None
 
     def _other_kind(self, kind: str) -> SyncError:
         return SyncError(
             f"{self._path} is a target of the kind {kind}: write {kind}+file:///, or choose another"
             " folder"
         )
-
-    def _failed(self, error: Exception) -> SyncError:
-        """Returns an error without values of cells."""
-        text = str(getattr(error, "strerror", None) or error).split("\n", 1)[0][:300]
-        if "Arrow error" in text or "cast" in text.lower():
-            text = f"{type(error).__name__} of a value"
-        return SyncError(f"{self._path} cannot be written: {text}")
-
-
-def _apply_rows(table: LakeTable, operation: Operation, number: int) -> None:
-    match operation:
-        case Write():
-            table.write(operation, number)
-        case Versions():
-            table.write_versions(operation, number)
-        case End():
-            table.end(operation, number)
-        case Append(_, rows):
-            table.append(rows, number)
-        case Clear():
-            table.clear(number)
-
-
-def _is_skipped(operation: Operation, failed: dict[Name, str]) -> bool:
-    """True if an operation is of a table that cannot be written.
-
-    Such a table is renamed, so that another one can get its name.
-    """
-    match operation:
-        case Rename(name, to) if name in failed:
-            failed[to] = failed.pop(name)
-        case Create(name) | Drop(name):
-            failed.pop(name, None)
-    return operation.name in failed
-
-
-def _replaced(name: Name) -> TableError:
-    return TableError(
-        name,
-        f"{shown(name)}: the table of the target does not have the last commit of the sync, because"
-        " another program has replaced, restored or removed it. Load it again with"
-        f" reload={shown(name)!r}",
-    )
 
 
 def _numbered(

@@ -1,0 +1,227 @@
+"""The tables of a lake, and the operations of a commit, which are applied to each in turn."""
+
+from __future__ import annotations
+
+import json
+import time
+import uuid
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from binarrow.atomic_file import replace_file
+from binarrow.syncing.errors import SyncError, TableError, TargetBusyError
+from binarrow.syncing.names import Name, Selection, shown
+from binarrow.syncing.operations import (
+    Alter,
+    Append,
+    Clear,
+    Create,
+    Drop,
+    End,
+    Operation,
+    Rename,
+    Versions,
+    Write,
+)
+
+if TYPE_CHECKING:
+    from binarrow.syncing.lake_store import LakeTable, Store
+    from binarrow.syncing.settings import Settings
+
+RETRY = 0.1
+"""Seconds between two attempts to commit."""
+
+
+class LakeTables:
+    """Tables, each of which contains the number of the last operation that was applied to it."""
+
+    def __init__(self, path: Path, store: Store, settings: Settings) -> None:
+        self._path = path
+        self._store = store
+        self._patience = settings.busy_timeout
+        self._progress = settings.progress
+        self._selection = Selection(settings.tables, settings.exclude_tables)
+        self._parks_all = settings.on_table_error == "park"
+        self._reloads = Selection(settings.reload, ()) if settings.reload else None
+        self._properties = store.history if settings.mode == "history" else store.mirror
+        self.sync_id = f"binarrow-sync-{uuid.uuid4()}"
+        """The name under which the tables contain the numbers."""
+
+    def is_selected(self, name: Name) -> bool:
+        """True if the settings select a table."""
+        return self._selection.has(name)
+
+    def table(self, name: Name) -> LakeTable:
+        """Returns a table as it is now."""
+        return self._store.table(name, self.sync_id)
+
+    def parks(self, name: Name) -> bool:
+        """True if an error of a table is not an error of the sync."""
+        return self._parks_all or (self._reloads is not None and self._reloads.has(name))
+
+    def apply_all(self, operations: Sequence[Operation], first: int, done: Path) -> dict[Name, str]:
+        """Applies the operations of a commit that were not applied yet.
+
+        Tables are identified by names, so the operations before one that moves a folder are noted
+        as done before it: after it, their names may be those of other tables.
+
+        Args:
+            operations: The operations, in their order.
+            first: The number before that of the first operation.
+            done: A file in which is noted how many operations are done.
+
+        Returns:
+            The tables that cannot be written, with the reasons.
+
+        Raises:
+            TableError: A table cannot be written, and it is not to be parked.
+            SyncError: The tables cannot be written.
+        """
+        versions: dict[Name, int] = {}
+        try:
+            start, noted = json.loads(done.read_text()) if done.exists() else (0, [])
+            failed = {(database, table): reason for database, table, reason in noted}
+            for place, operation in enumerate(operations[start:], start=start):
+                if isinstance(operation, Drop | Rename):
+                    self._make_durable(versions)
+                    noted = [[*name, reason] for name, reason in failed.items()]
+                    replace_file(done, json.dumps([place, noted]).encode())
+                if not _is_skipped(operation, failed):
+                    self._apply_or_park(operation, first + place + 1, versions, failed)
+            self._make_durable(versions)
+            for name, version in versions.items():
+                self.table(name).maintain(version)
+        except self._store.errors as error:
+            raise self.failed(error) from None
+        return failed
+
+    def _apply_or_park(
+        self,
+        operation: Operation,
+        number: int,
+        versions: dict[Name, int],
+        failed: dict[Name, str],
+    ) -> None:
+        name = operation.name
+        try:
+            self._apply_patiently(operation, number, versions)
+        except self._store.table_errors as error:
+            if isinstance(operation, Rename):
+                raise self.failed(error) from None
+            if not self.parks(name):
+                raise TableError(name, f"{shown(name)}: {self.failed(error)}") from None
+            failed[name] = f"{shown(name)}: {self.failed(error)}"
+            versions.pop(name, None)
+        except TableError as error:
+            if not self.parks(name):
+                raise
+            failed[name] = str(error)
+            versions.pop(name, None)
+
+    def _make_durable(self, versions: dict[Name, int]) -> None:
+        for name, version in versions.items():
+            self.table(name).make_durable(version)
+
+    def _apply_patiently(
+        self, operation: Operation, number: int, versions: dict[Name, int]
+    ) -> None:
+        """Applies an operation; again if another program has changed the table meanwhile."""
+        deadline = time.monotonic() + self._patience
+        while True:
+            try:
+                self._apply(operation, number, versions)
+            except self._store.conflicts:
+                if time.monotonic() >= deadline:
+                    raise TargetBusyError(
+                        f"{shown(operation.name)}: another program changes the table of the target"
+                        " all the time: end it first"
+                    ) from None
+                self._progress.failed("target")
+                time.sleep(RETRY)
+            else:
+                return
+
+    def _apply(self, operation: Operation, number: int, versions: dict[Name, int]) -> None:
+        name = operation.name
+        table = self.table(name)
+        found = table.number
+        if isinstance(operation, Rename):
+            if -1 < found < number:  # else it was renamed, and a later table may have the name
+                versions[operation.to] = versions.pop(name, table.version)
+                self._store.rename(name, operation.to)
+            return
+        versions.setdefault(name, table.version)
+        if found >= number or not self._is_own(operation, found):
+            return
+        match operation:
+            case Create(_, schema):
+                table.create(schema, self._properties, number)
+            case Drop():
+                self._store.drop(name)
+                versions[name] = -1
+            case Alter():
+                table.alter(operation, number)
+            case _:
+                _apply_rows(table, operation, number)
+
+    def _is_own(self, operation: Operation, found: int) -> bool:
+        """Returns false for a table that does not exist any more, and is dropped or left out.
+
+        Raises:
+            SyncError: Another program has replaced or removed the table.
+        """
+        if found >= 0 or isinstance(operation, Create):
+            return True
+        if isinstance(operation, Drop):
+            return False
+        if self._selection.has(operation.name):
+            raise replaced(operation.name)
+        return False
+
+    def failed(self, error: Exception) -> SyncError:
+        """Returns an error without values of cells."""
+        text = str(getattr(error, "strerror", None) or error).split("\n", 1)[0][:300]
+        if "Arrow error" in text or "cast" in text.lower():
+            text = f"{type(error).__name__} of a value"
+        return SyncError(f"{self._path} cannot be written: {text}")
+
+
+def _apply_rows(table: LakeTable, operation: Operation, number: int) -> None:
+    match operation:
+        case Write():
+            table.write(operation, number)
+        case Versions():
+            table.write_versions(operation, number)
+        case End():
+            table.end(operation, number)
+        case Append(_, rows):
+            table.append(rows, number)
+        case Clear():
+            table.clear(number)
+
+
+def _is_skipped(operation: Operation, failed: dict[Name, str]) -> bool:
+    """True if an operation is of a table that cannot be written.
+
+    Such a table is renamed, so that another one can get its name.
+    """
+    match operation:
+        case Rename(name, to) if name in failed:
+            failed[to] = failed.pop(name)
+        case Create(name) | Drop(name):
+            failed.pop(name, None)
+    return operation.name in failed
+
+
+def replaced(name: Name) -> TableError:
+    """Returns the error of a table that does not have the last commit of the sync."""
+    return TableError(
+        name,
+        f"{shown(name)}: the table of the target does not have the last commit of the sync, because"
+        " another program has replaced, restored or removed it. Load it again with"
+        f" reload={shown(name)!r}",
+    )
+
+
+__all__ = ["LakeTables", "replaced"]
