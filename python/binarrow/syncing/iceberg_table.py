@@ -11,7 +11,7 @@ import itertools
 import uuid
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pyiceberg.expressions import (
     AlwaysTrue,
@@ -25,14 +25,13 @@ from pyiceberg.expressions import (
 from pyiceberg.io.pyarrow import (
     ArrowScan,
     _dataframe_to_data_files,
-    _pyarrow_to_schema_without_ids,
-    schema_to_pyarrow,
 )
 
 from binarrow.atomic_file import sync
-from binarrow.syncing.operations import Alter, End, NewColumn, Versions, Write
+from binarrow.syncing.iceberg_columns import altered, columns_of, renamed, replaced
+from binarrow.syncing.operations import Alter, End, Versions, Write
 from binarrow.syncing.rows import TO_VERSION, VALID_TO
-from binarrow.syncing.versions import added_values, ended
+from binarrow.syncing.versions import ended
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -40,7 +39,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyiceberg.catalog import Catalog
     from pyiceberg.manifest import DataFile
-    from pyiceberg.schema import Schema
     from pyiceberg.table import FileScanTask, Table, Transaction
 
     from binarrow.syncing.names import Name
@@ -91,7 +89,7 @@ class IcebergTable:
     def create(self, schema: pa.Schema, properties: Mapping[str, str], number: int) -> None:
         """Creates the table, or replaces its columns and rows."""
         if self._table is not None:
-            self._commit(number, self._files(), change=_replaced(self._table, schema))
+            self._commit(number, self._files(), change=replaced(self._table, schema))
             return
         self._catalog.create_namespace_if_not_exists(self._name[:1])
         location = self._folder.with_name(f"{self._folder.name}-{number}")
@@ -117,61 +115,61 @@ class IcebergTable:
         import pyarrow as pa
 
         keys = pa.concat_tables([change.rows.select(change.key), change.deleted])
-        replaced: list[DataFile] = []
+        changed: list[DataFile] = []
 
         def added() -> Iterator[pa.Table]:
             for task in self._tasks(_between(keys)):
                 rest = self._without(task, keys)
                 if rest is not None:
-                    replaced.append(task.file)
+                    changed.append(task.file)
                     yield rest
             yield change.rows
 
-        self._commit(number, replaced, added())
+        self._commit(number, changed, added())
 
     def write_versions(self, change: Versions, number: int) -> None:
         """Adds versions of rows, and ends those that were current."""
         keys = change.ended.select(change.key)
-        replaced: list[DataFile] = []
+        changed: list[DataFile] = []
 
         def added() -> Iterator[pa.Table]:
             for task in self._tasks(And(_between(keys), IS_CURRENT)):
                 rows = self._with_ends(task, change)
                 if rows is not None:
-                    replaced.append(task.file)
+                    changed.append(task.file)
                     yield rows
             yield change.rows
 
-        self._commit(number, replaced, added())
+        self._commit(number, changed, added())
 
     def end(self, change: End, number: int) -> None:
         """Ends current versions of rows."""
-        replaced: list[DataFile] = []
+        changed: list[DataFile] = []
 
         def added() -> Iterator[pa.Table]:
             for task in self._tasks(IS_CURRENT):
                 rows = ended(self._read(task), change)
                 if rows is not None:
-                    replaced.append(task.file)
+                    changed.append(task.file)
                     yield rows
 
-        self._commit(number, replaced, added())
+        self._commit(number, changed, added())
 
     def alter(self, change: Alter, number: int) -> None:
         """Gives the table other columns; its rows stay."""
         import pyarrow as pa
 
         table = self._opened()
-        before = _columns(table.schema())
-        simple = _renamed(before, change.columns)
+        before = columns_of(table.schema())
+        simple = renamed(before, change.columns)
         if simple is not None:
             self._commit(number, change=simple)
             return
         schema = pa.schema([column.field for column in change.columns])
         tasks = list(self._tasks())
-        rows = (_altered(self._read(task), change, schema) for task in tasks)
+        rows = (altered(self._read(task), change, schema) for task in tasks)
         files = [task.file for task in tasks]
-        self._commit(number, files, rows, change=_replaced(table, schema))
+        self._commit(number, files, rows, change=replaced(table, schema))
 
     def make_durable(self, before: int) -> None:
         """Does nothing: each commit waits for its files."""
@@ -195,7 +193,7 @@ class IcebergTable:
         tasks = [task for task in self._tasks() if task.file.file_size_in_bytes < size]
         if tasks[1:] == []:
             return
-        schema = _columns(table.schema())
+        schema = columns_of(table.schema())
         batches = (batch for task in tasks for batch in self._read(task).to_batches())
         rows = pa.RecordBatchReader.from_batches(schema, batches)
         self._commit(self.number, [task.file for task in tasks], [rows])
@@ -215,7 +213,7 @@ class IcebergTable:
         table = self._opened()
         schema = table.schema().select(*columns) if columns else table.schema()
         scan = ArrowScan(table.metadata, table.io, schema, AlwaysTrue())
-        return scan.to_table([task]).cast(_columns(schema))
+        return scan.to_table([task]).cast(columns_of(schema))
 
     def _without(self, task: FileScanTask, keys: pa.Table) -> pa.Table | None:
         """Returns the rows of a file that do not have one of the keys; None if none has one."""
@@ -284,20 +282,6 @@ class IcebergTable:
         sync(path_of(table.metadata_location))
 
 
-def _columns(schema: Schema) -> pa.Schema:
-    """Returns the columns of a table as Arrow types, as `storable` does."""
-    import pyarrow as pa
-
-    same = {pa.large_string(): pa.string(), pa.large_binary(): pa.binary()}
-    fields = []
-    for field in schema_to_pyarrow(schema, include_field_ids=False):
-        kind = same.get(field.type, field.type)
-        if pa.types.is_large_list(kind):
-            kind = pa.list_(kind.value_field)
-        fields.append(pa.field(field.name, kind))
-    return pa.schema(fields)
-
-
 def path_of(location: str) -> Path:
     """Returns the path of a file or folder."""
     return Path(location.removeprefix("file://"))
@@ -331,59 +315,6 @@ def _between(keys: pa.Table) -> BooleanExpression:
                 least = GreaterThanOrEqual(term=name, value=bounds["min"])
                 condition = And(condition, least, LessThanOrEqual(term=name, value=bounds["max"]))
     return condition
-
-
-def _replaced(table: Table, schema: pa.Schema) -> Callable[[Transaction], None]:
-    """Returns a change that removes all columns, and adds others."""
-    names = [field.name for field in table.schema().fields]
-    return lambda transaction: _change_columns(transaction, names, {}, schema)
-
-
-def _renamed(
-    before: pa.Schema, columns: tuple[NewColumn, ...]
-) -> Callable[[Transaction], None] | None:
-    """Returns a change of columns that leaves all files as they are; None if there is none."""
-    import pyarrow as pa
-
-    kept = {column.source: column.field for column in columns if column.source is not None}
-    removed = [name for name in before.names if name not in kept]
-    renamed = {name: field.name for name, field in kept.items() if name != field.name}
-    added = pa.schema([column.field for column in columns if column.source is None])
-    taken = {name.lower() for name in kept}
-    is_simple = (
-        all(before.field(name).type == field.type for name, field in kept.items())
-        and not any(name.lower() in taken for name in (*renamed.values(), *added.names))
-        and all(column.value is None for column in columns)
-    )
-    if not is_simple:
-        return None
-    return lambda transaction: _change_columns(transaction, removed, renamed, added)
-
-
-def _change_columns(
-    transaction: Transaction, removed: list[str], renamed: Mapping[str, str], added: pa.Schema
-) -> None:
-    with transaction.update_schema(allow_incompatible_changes=True) as update:
-        for name in removed:
-            update.delete_column((name,))
-    with transaction.update_schema() as update:
-        for old, new in renamed.items():
-            update.rename_column((old,), new)
-    with transaction.update_schema() as update:
-        for field in _pyarrow_to_schema_without_ids(added).fields:
-            update.add_column((field.name,), field.field_type)
-
-
-def _altered(rows: pa.Table, change: Alter, schema: pa.Schema) -> pa.Table:
-    import pyarrow as pa
-
-    found: list[Any] = [
-        added_values(change, column, rows)
-        if column.source is None
-        else rows.column(column.source).cast(column.field.type)
-        for column in change.columns
-    ]
-    return pa.table(found, schema=schema)
 
 
 def _delete_old(table: Table, oldest: float) -> None:
