@@ -19,9 +19,10 @@ from binarrow.syncing.rows import FROM_VERSION, TO_VERSION, VALID_TO
 from binarrow.syncing.versions import added_values
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     import pyarrow as pa
+    from deltalake.table import TableMerger
     from pyarrow.dataset import Dataset
 
 LOG = "_delta_log"
@@ -113,22 +114,13 @@ class Table:
 
     def write(self, change: Write, number: int) -> None:
         """Replaces and deletes rows by their keys."""
-        table = self._opened()
-        if not table.file_uris():
+        if not self._opened().file_uris():
             self.append(change.rows, number)
             return
-        same = " AND ".join(f"t.{_quoted(one)} = s.{_quoted(one)}" for one in change.key)
         is_deleted = f"s.{_quoted(CHANGE)} = 'delete'"
-        columns = {_quoted(one): f"s.{_quoted(one)}" for one in change.rows.column_names}
+        columns = _from_changes(change.rows.column_names)
         (
-            table.merge(
-                _tagged(change.rows.schema, {"write": change.rows, "delete": change.deleted}),
-                same,
-                source_alias="s",
-                target_alias="t",
-                streamed_exec=False,  # statistics of the changes exclude files
-                commit_properties=self._properties(number),
-            )
+            self._merge(change.key, change.rows, {"delete": change.deleted}, number)
             .when_matched_delete(is_deleted)
             .when_matched_update(columns, predicate=f"NOT ({is_deleted})")
             .when_not_matched_insert(columns, predicate=f"NOT ({is_deleted})")
@@ -139,28 +131,40 @@ class Table:
 
     def write_versions(self, change: Versions, number: int) -> None:
         """Adds versions of rows, and ends those that were current."""
-        table = self._opened()
-        if not table.file_uris():
+        if not self._opened().file_uris():
             self.append(change.rows, number)
             return
-        same = " AND ".join(f"t.{_quoted(one)} = s.{_quoted(one)}" for one in change.key)
         is_end = f"s.{_quoted(CHANGE)} = 'end'"
-        columns = {_quoted(one): f"s.{_quoted(one)}" for one in change.rows.column_names}
+        condition = f" AND t.{TO_VERSION} IS NULL AND {is_end}"
         (
-            table.merge(
-                _tagged(change.rows.schema, {"write": change.rows, "end": change.ended}),
-                f"{same} AND t.{TO_VERSION} IS NULL AND {is_end}",
-                source_alias="s",
-                target_alias="t",
-                streamed_exec=False,  # statistics of the changes exclude files
-                commit_properties=self._properties(number),
+            self._merge(change.key, change.rows, {"end": change.ended}, number, condition)
+            .when_matched_update(_from_changes([VALID_TO, TO_VERSION]))
+            .when_not_matched_insert(
+                _from_changes(change.rows.column_names), predicate=f"NOT ({is_end})"
             )
-            .when_matched_update({one: f"s.{one}" for one in (VALID_TO, TO_VERSION)})
-            .when_not_matched_insert(columns, predicate=f"NOT ({is_end})")
             .execute()
         )
         if self.number < number:  # none of the rows existed
             self.mark(number)
+
+    def _merge(
+        self,
+        key: tuple[str, ...],
+        rows: pa.Table,
+        others: Mapping[str, pa.Table],
+        number: int,
+        condition: str = "",
+    ) -> TableMerger:
+        """Begins a merge of rows, and of other kinds of rows, with those of the same keys."""
+        same = " AND ".join(f"t.{_quoted(one)} = s.{_quoted(one)}" for one in key)
+        return self._opened().merge(
+            _tagged(rows.schema, {"write": rows, **others}),
+            same + condition,
+            source_alias="s",
+            target_alias="t",
+            streamed_exec=False,  # statistics of the changes exclude files
+            commit_properties=self._properties(number),
+        )
 
     def end(self, change: End, number: int) -> None:
         """Ends current versions of rows."""
@@ -282,6 +286,11 @@ def _tagged(schema: pa.Schema, kinds: Mapping[str, pa.Table]) -> pa.Table:
         tags = pa.repeat(pa.scalar(kind, pa.string()), part.num_rows)
         parts.append(pa.table([*columns, tags], [*schema.names, CHANGE]))
     return pa.concat_tables(parts)
+
+
+def _from_changes(names: Iterable[str]) -> dict[str, str]:
+    """Returns columns that get the values of the changes, for a merge."""
+    return {_quoted(one): f"s.{_quoted(one)}" for one in names}
 
 
 def _added(schema: pa.Schema, columns: tuple[NewColumn, ...]) -> list[pa.Field]:
