@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from binarrow.atomic_file import replace_file
 from binarrow.syncing.errors import SyncError, TableError
 from binarrow.syncing.journal import read_operation, write_operations
-from binarrow.syncing.lake_folders import OWN, REMOVED, move_away
+from binarrow.syncing.lake_folders import OWN, REMOVED, lock_lake, move_away
 from binarrow.syncing.lake_tables import LakeTables, replaced
 from binarrow.syncing.lake_types import storable
 from binarrow.syncing.lock import Lock
@@ -60,11 +60,7 @@ class Lake:
 
     def lock(self) -> Lock:
         """Refuses other writers."""
-        try:
-            self._own.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise self._tables.failed(error) from None
-        return Lock(self._own / "lock", str(self._path))
+        return lock_lake(self._path)
 
     def load(self) -> tuple[State, bytes] | None:
         """Completes the last commit, and returns the state; None if the folder has none.

@@ -1,4 +1,4 @@
-"""The folders of a lake: their names, and how they are removed."""
+"""The folders of a lake: their names, their lock, and how they are removed."""
 
 from __future__ import annotations
 
@@ -7,13 +7,28 @@ import shutil
 import uuid
 from pathlib import Path
 
+from binarrow.syncing.errors import SyncError
+from binarrow.syncing.lock import Lock
 from binarrow.syncing.names import Name
 
 OWN = "_binarrow"
-"""The folder of the position files."""
+"""The folder of the state."""
 
 REMOVED = "removed-"
 """The beginning of the name of a folder whose files are being deleted."""
+
+
+def lock_lake(lake: Path) -> Lock:
+    """Returns the lock that refuses other writers, and creates its folder.
+
+    Raises:
+        SyncError: The folder cannot be created.
+    """
+    try:
+        (lake / OWN).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise SyncError(f"{lake} cannot be written: {error.strerror or error}") from None
+    return Lock(lake / OWN / "lock", str(lake))
 
 
 def table_folder(lake: Path, name: Name) -> Path:
@@ -35,4 +50,4 @@ def move_away(folder: Path, own: Path) -> None:
         shutil.rmtree(removed)
 
 
-__all__ = ["OWN", "REMOVED", "folder_name", "move_away", "table_folder"]
+__all__ = ["OWN", "REMOVED", "folder_name", "lock_lake", "move_away", "table_folder"]

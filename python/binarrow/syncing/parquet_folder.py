@@ -15,6 +15,7 @@ from urllib.parse import quote
 
 from binarrow.atomic_file import replace_file
 from binarrow.syncing.errors import SyncError, TableError
+from binarrow.syncing.lake_folders import OWN, lock_lake
 from binarrow.syncing.lock import Lock
 from binarrow.syncing.names import Name, shown
 from binarrow.syncing.operations import Append, Clear, Create, Operation, Record, State
@@ -22,9 +23,6 @@ from binarrow.syncing.stored_state import json_of_state, publish, state_of_json
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-OWN = "_binarrow"
-"""The folder of the state."""
 
 HIDDEN = "."
 """The beginning of the name of a file that is not committed: programs that read folders skip it."""
@@ -51,11 +49,7 @@ class ParquetFolder:
 
     def lock(self) -> Lock:
         """Refuses other writers."""
-        try:
-            self._own.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise self._failed(error) from None
-        return Lock(self._own / "lock", str(self._path))
+        return lock_lake(self._path)
 
     def load(self) -> tuple[State, bytes] | None:
         """Returns the committed state and structures; None if the folder has none."""
