@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict
 
 from binarrow._native import ConfigError
 from binarrow.syncing.progress import SyncProgress
@@ -27,6 +27,13 @@ WORDS = {
     "on_table_error": ("stop", "park"),
 }
 """The values of the settings that are words."""
+
+
+class SelectedTables(TypedDict):
+    """Keywords that select tables."""
+
+    tables: tuple[str, ...] | None
+    exclude_tables: tuple[str, ...] | None
 
 
 @dataclass(frozen=True)
@@ -60,6 +67,14 @@ class Settings:
     """True if the sync is to end after a commit."""
     progress: SyncProgress = field(default_factory=SyncProgress)
     """The state for other threads."""
+
+    @property
+    def selected(self) -> SelectedTables:
+        """The tables, as keywords of a server's methods."""
+        return {
+            "tables": self.tables or None,
+            "exclude_tables": self.exclude_tables or None,
+        }
 
     def __post_init__(self) -> None:
         """Checks the values.

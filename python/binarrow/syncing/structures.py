@@ -21,6 +21,9 @@ from binarrow.syncing.rows import ADDED, PRESENT, plain
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from binarrow.server import Server
+    from binarrow.syncing.settings import Settings
+
 TYPES = TypeOptions(enum="text")
 """The types of the change stream."""
 
@@ -123,6 +126,12 @@ class Structures:
         self._remove()
 
 
+def existing_tables(server: Server, settings: Settings) -> list[TableSchema]:
+    """Returns the selected tables that the server has now."""
+    tables = server.schemas(**settings.selected).tables
+    return [table for table in tables if not is_sequence(table)]
+
+
 SEQUENCE = (
     "next_not_cached_value",
     "minimum_value",
@@ -141,4 +150,4 @@ def is_sequence(table: TableSchema) -> bool:
     return tuple(column.name for column in table.columns) == SEQUENCE and not table.row_key
 
 
-__all__ = ["TYPES", "Structures", "is_sequence"]
+__all__ = ["TYPES", "Structures", "existing_tables", "is_sequence"]

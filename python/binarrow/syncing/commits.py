@@ -1,0 +1,161 @@
+"""The commits of a sync: when one is due, and what it contains."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from binarrow.syncing.complete_through import CompleteThrough
+from binarrow.syncing.names import Name, shown
+from binarrow.syncing.operations import State
+from binarrow.syncing.structures import existing_tables
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from binarrow._native import Position, SchemaChange, Truncate
+    from binarrow.server import Server
+    from binarrow.syncing.cascades import Cascades
+    from binarrow.syncing.source_watch import SourceWatch
+    from binarrow.syncing.structures import Structures
+    from binarrow.syncing.tables import Tables
+    from binarrow.syncing.target import Target
+
+IDLE = 60.0
+"""Seconds after which the position is committed although no table has changed."""
+
+
+class Commits:
+    """The last commit, and the position and the statements of the next one."""
+
+    def __init__(
+        self,
+        server: Server,
+        target: Target,
+        structures: Structures,
+        tables: Tables,
+        cascades: Cascades,
+        watch: SourceWatch,
+    ) -> None:
+        self.position: Position | None = None
+        """The position after all changes of the next commit."""
+        self.state: State | None = None
+        """The last commit."""
+        self._server = server
+        self._target = target
+        self._structures = structures
+        self._tables = tables
+        self._cascades = cascades
+        self._settings = tables.settings
+        self._summary = tables.summary
+        self._progress = tables.settings.progress
+        self._watch = watch
+        self._through = CompleteThrough(watch, self._progress)
+        self._markers = (-1, 0)
+        self._repeated = 0
+        self._committed = time.monotonic()
+
+    def begin(self) -> None:
+        """Begins a run after the last commit."""
+        self._through.begin(self.state.complete_through if self.state is not None else None)
+
+    def restore(self, state: State) -> None:
+        """Continues after a commit."""
+        self._markers, self.position, self.state = state.markers, state.position, state
+
+    def begin_stream(self) -> None:
+        """Begins to read the log again at the position."""
+        self._repeated = 0
+
+    def is_new(self, item: SchemaChange | Truncate) -> bool:
+        """True if a statement was not applied before the last start of a stream."""
+        version = item.commit_version
+        last, count = self._markers
+        if version < last:
+            return False
+        self._repeated = self._repeated + 1 if version == last else 1
+        return version != last or self._repeated > count
+
+    def note_statement(self, item: SchemaChange | Truncate) -> None:
+        """Notes that a statement was applied."""
+        self._markers = (item.commit_version, self._repeated)
+
+    @property
+    def is_due(self) -> bool:
+        """True if it is time for a commit."""
+        pending = self._tables.pending
+        if not pending.is_empty:
+            return pending.is_due
+        is_idle = time.monotonic() - self._committed > max(IDLE, self._settings.every)
+        state, position = self.state, self.position
+        if position is None or state is None:
+            return is_idle
+        if state.position.loading is not None and position.loading is None:
+            return True  # a load has ended
+        is_new = position != state.position
+        return is_idle and (is_new or self._complete_through(position) != state.complete_through)
+
+    def note_position(self, position: Position | None, *, is_idle: bool) -> None:
+        """Notes up to when all changes have arrived; without changes, no commit is needed."""
+        self.position = position
+        if position is None:
+            return
+        self._through.pass_to(position)
+        state = self.state
+        is_loaded = state is not None and state.position.loading is None
+        if is_idle and is_loaded and self._tables.pending.is_empty:
+            self._progress.reached(position, self._complete_through(position))
+
+    def _complete_through(self, position: Position) -> datetime | None:
+        return self._through.at(position, self._tables.records.values())
+
+    def commit(self) -> bool:
+        """Commits all changes so far, with the position after them.
+
+        Returns true if rows are to be read again: the stream must start again, at `position`.
+        """
+        position = self.position
+        if position is None:
+            return False
+        tables = self._tables
+        tables.settle(position)
+        self._cascades.settle(position)
+        tables.end_loads(position)
+        loads: list[Name] = []
+        if tables.reloads:
+            existing = existing_tables(self._server, self._settings)
+            loads = tables.loads(position, [(one.database, one.table) for one in existing])
+        if loads:
+            position = position.with_load([shown(name) for name in loads])
+        operations = tables.pending.take()
+        through = self._through.of_commit(position, tables.records.values())
+        state = State(self._settings.mode, position, self._markers, dict(tables.records), through)
+        seconds = None
+        if operations or state != self.state:
+            start = time.monotonic()
+            failed = self._target.commit(operations, state, self._structures.copy(position))
+            seconds = time.monotonic() - start
+            self._summary.commits += 1
+            for record in failed.values():
+                tables.park(record.name, record.reason)
+            state = replace(state, records={**state.records, **failed})
+        self.state, self.position = state, position
+        self._summary.position, self._summary.complete_through = position, through
+        self._committed = time.monotonic()
+        self._summary.note(tables.records.values())
+        self._progress.committed(state, seconds)
+        if loads:
+            self._watch.wake()
+        self._settings.on_commit(self._summary)
+        return bool(loads)
+
+    def commit_parked(self) -> None:
+        """Stores which tables are parked, with the position of the last commit."""
+        if self.state is not None:
+            state = replace(self.state, records=dict(self._tables.records))
+            self._target.commit([], state, None)
+            self.state = state
+
+
+__all__ = ["Commits"]
