@@ -139,6 +139,7 @@ struct Inner {
     file: Option<Arc<str>>,
     offset: Option<u64>,
     event: Option<&'static str>,
+    table: Option<(String, String)>,
     server: Option<(u16, String)>,
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
@@ -152,6 +153,7 @@ impl Error {
             file: None,
             offset: None,
             event: None,
+            table: None,
             server: None,
             source: None,
         }))
@@ -237,6 +239,16 @@ impl Error {
         self
     }
 
+    /// Notes that the error concerns only this table, unless an inner layer has noted one: a read without the table does not
+    /// have this error.
+    #[must_use]
+    pub fn of_table(mut self, database: &str, table: &str) -> Self {
+        if !matches!(self.0.kind, ErrorKind::Internal | ErrorKind::Cancelled) {
+            self.0.table.get_or_insert_with(|| (database.to_owned(), table.to_owned()));
+        }
+        self
+    }
+
     /// Puts `context` before the message, for example the table and column.
     #[must_use]
     pub fn context(mut self, context: impl fmt::Display) -> Self {
@@ -298,6 +310,11 @@ impl Error {
     /// The documented name of the event type.
     pub fn event(&self) -> Option<&'static str> {
         self.0.event
+    }
+
+    /// The database and the name of the only table that the error concerns.
+    pub fn table(&self) -> Option<(&str, &str)> {
+        self.0.table.as_ref().map(|(database, table)| (database.as_str(), table.as_str()))
     }
 
     /// The server's error number, if the error comes from a server.

@@ -55,6 +55,8 @@ class BinarrowError(Exception):
         file: The file that contains the bytes, if known.
         offset: The byte offset of the event in that file, if known.
         event_type: The event's documented name (``Table_map``, ``Write_rows``, ...), if known.
+        table: The database and the name of the table, if the error concerns only this table: a read that leaves it out does
+            not have this error.
         code: The server's number of the error, if a server reported it.
         sqlstate: Its SQLSTATE, if a server reported it.
         parts: The message in parts: text, and options as tuples of a keyword and a value or None.
@@ -70,6 +72,7 @@ class BinarrowError(Exception):
     file: str | None
     offset: int | None
     event_type: str | None
+    table: tuple[str, str] | None
     code: int | None
     sqlstate: str | None
     parts: tuple[MessagePart, ...]

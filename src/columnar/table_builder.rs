@@ -166,11 +166,9 @@ impl TableBuilder {
                     )),
                     _ => error,
                 };
-                Err(error.context(format_args!(
-                    "table {}, row {} of the event",
-                    self.plan.table.full_name(),
-                    row + 1
-                )))
+                let table = &self.plan.table;
+                let context = format!("table {}, row {} of the event", table.full_name(), row + 1);
+                Err(error.context(context).of_table(&table.database, &table.table))
             }
         }
     }

@@ -129,6 +129,18 @@ impl TablePlan {
         catalog: Option<&Catalog>,
     ) -> Result<Self, Error> {
         let log = map.schema(format)?;
+        let (database, table) = (log.database.clone(), log.table.clone());
+        Self::of_log(log, map, format, options, catalog)
+            .map_err(|error| error.of_table(&database, &table))
+    }
+
+    fn of_log(
+        log: TableSchema,
+        map: &TableMap<'_>,
+        format: &FormatDescription,
+        options: &PlanOptions,
+        catalog: Option<&Catalog>,
+    ) -> Result<Self, Error> {
         let (table, history_mismatch) = match catalog {
             Some(catalog) => complete_schema(catalog, log, map, format)?,
             None => (options.schemas.complete(log, map, format)?, None),
@@ -150,7 +162,9 @@ impl TablePlan {
         options: &PlanOptions,
     ) -> Result<Self, Error> {
         let advice = |table: &TableSchema| options.schemas.advice(&table.database, &table.table);
+        let name = (table.database.clone(), table.table.clone());
         Self::make((table, None), is_mariadb, options, &advice)
+            .map_err(|error| error.of_table(&name.0, &name.1))
     }
 
     fn make(

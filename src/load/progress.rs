@@ -21,6 +21,11 @@ impl Progress {
         Self { table, rows: 0, estimate, since: now, reported: now }
     }
 
+    /// The table that is being loaded.
+    pub(super) fn table(&self) -> &TableName {
+        &self.table
+    }
+
     /// True if it is that of this table.
     pub(super) fn is_of(&self, table: &TableName) -> bool {
         self.table == *table

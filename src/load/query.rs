@@ -109,8 +109,11 @@ impl Query {
         let mut query = Self::of_columns(plan.table.columns.len());
         for (index, column) in plan.selected_columns() {
             let Some(name) = column.name.clone().filter(|_| !is_hidden(column)) else { continue };
-            let in_table =
-                |error: Error| error.context(format_args!("table {}", plan.table.full_name()));
+            let in_table = |error: Error| {
+                let table = &plan.table;
+                let error = error.context(format_args!("table {}", table.full_name()));
+                error.of_table(&table.database, &table.table)
+            };
             let (form, expression) = CellForm::of(column, &name).map_err(in_table)?;
             query.forms.push(form);
             query.expressions.push(expression);

@@ -293,7 +293,10 @@ impl TableRows {
             let forms = self.forms.get(..self.image_columns).unwrap_or_default();
             let rest = push_image(forms, &row, &mut self.images).map_err(|(index, error)| {
                 let name = self.names.get(index).map_or("?", AsRef::as_ref);
-                Error::from(error).context(format_args!("column {name}"))
+                let table = &self.builder.plan().table;
+                let error = Error::from(error)
+                    .context(format_args!("table {}, column {name}", table.full_name()));
+                error.of_table(&table.database, &table.table)
             })?;
             if self.image_columns == self.forms.len() {
                 rest.finish("row of a prepared statement")?;

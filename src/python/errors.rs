@@ -124,7 +124,7 @@ fn created(py: Python<'_>) -> PyResult<&HashMap<&'static str, Py<PyType>>> {
                 members.set_item("parts", PyTuple::empty(py))?;
             }
             if *name == BASE {
-                for attribute in ["file", "offset", "event_type", "code", "sqlstate"] {
+                for attribute in ["file", "offset", "event_type", "table", "code", "sqlstate"] {
                     members.set_item(attribute, py.None())?;
                 }
             }
@@ -175,6 +175,7 @@ impl From<Error> for PyErr {
                 .setattr("file", error.file())
                 .and_then(|()| value.setattr("offset", error.offset()))
                 .and_then(|()| value.setattr("event_type", error.event()))
+                .and_then(|()| value.setattr("table", error.table()))
                 .and_then(|()| value.setattr("code", error.server_code()))
                 .and_then(|()| value.setattr("sqlstate", error.sqlstate()))
                 .and_then(|()| value.setattr("parts", parts(py, error.message(), &error.place())?));
