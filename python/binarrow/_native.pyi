@@ -334,6 +334,14 @@ class Position:
         Raises:
             ConfigError: The position is a GTID set alone, or a name is not ``database.table``.
         """
+    def without_load(self) -> Position:
+        """Returns the position without the load that is in progress there: a stream returns the changes alone.
+
+        Examples:
+            >>> position = binarrow.Position("binlog.000002", 4).with_load("shop.orders")
+            >>> position.loading, position.without_load().loading
+            (('shop.orders',), None)
+        """
     def replace(
         self,
         *,
@@ -2346,6 +2354,8 @@ class NativeHistory:
         """Stores a complete copy of all tables."""
     def snapshot(self) -> list[tuple[str, str]]:
         """Returns a script for each database."""
+    def extend(self, position: Position) -> None:
+        """Moves the end of the last covered range forward to a position, up to which there are no more statements."""
     def prune(self, before: Position | str | datetime) -> None:
         """Removes the entries before a position or time."""
     def changes(

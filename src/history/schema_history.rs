@@ -359,6 +359,24 @@ impl SchemaHistory {
         })
     }
 
+    /// Moves the end of the range that was created last forward to a position in its log. The caller knows that no statement is
+    /// between the two. A position inside the range, or in another log, changes nothing.
+    ///
+    /// # Errors
+    /// Another process is the writer: an [`ErrorKind::Config`](crate::ErrorKind::Config).
+    pub fn extend(&self, position: &Position) -> Result<()> {
+        self.index.with(|index| {
+            index.become_writer()?;
+            let later = index.timelines().last().filter(|last| {
+                last.fits(position) && EntryKey::of(position, 0) > EntryKey::of(&last.reached, 0)
+            });
+            if let Some(id) = later.map(|last| last.id) {
+                index.reach(id, position)?;
+            }
+            index.flush()
+        })
+    }
+
     /// Stores how far the log was read.
     pub fn flush(&self) -> Result<()> {
         self.index.with(HistoryIndex::flush)

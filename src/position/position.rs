@@ -158,6 +158,12 @@ impl Position {
         position.ahead.retain(|ahead| !ahead.tables.is_empty());
         Ok(position)
     }
+
+    /// Returns the position without the load that is in progress there.
+    #[must_use]
+    pub fn without_load(&self) -> Self {
+        Self { load: None, ..self.clone() }
+    }
 }
 
 impl PartialEq for Position {

@@ -274,6 +274,12 @@ impl PyHistory {
         self.work(py, |shared| shared.history().checkpoint())
     }
 
+    /// Moves the end of the last covered range forward to a position, up to which there are no more statements.
+    fn extend(&self, py: Python<'_>, position: &PyPosition) -> PyResult<()> {
+        let position = position.0.clone();
+        self.work(py, move |shared| shared.history().extend(&position))
+    }
+
     /// Returns a script for each database.
     fn snapshot(&self, py: Python<'_>) -> PyResult<Vec<(String, String)>> {
         self.work(py, |shared| {

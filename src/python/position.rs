@@ -107,6 +107,11 @@ impl PyPosition {
         self.0.with_load(tables.collect::<Result<_, Error>>()?).map(Self)
     }
 
+    #[doc = include_str!("docs/Position.without_load.txt")]
+    fn without_load(&self) -> Self {
+        Self(self.0.without_load())
+    }
+
     #[doc = include_str!("docs/Position.replace.txt")]
     #[pyo3(signature = (**fields), text_signature = None)]
     fn replace(&self, fields: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {

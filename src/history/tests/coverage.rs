@@ -254,3 +254,28 @@ fn closed_and_empty_histories_have_different_errors() {
         assert_eq!(error.kind(), ErrorKind::Config, "{name:?}");
     }
 }
+
+#[test]
+fn an_end_that_is_moved_forward() {
+    let history = SchemaHistory::open(Box::new(MemoryStore::default()), "s").unwrap();
+    let a = |offset, gtids| on("a", "binlog.000001", offset, gtids);
+    history.baseline(baseline(), &a(100, 10), 0).unwrap();
+    let create = LoggedDdl { position: a(200, 12), ..ddl(0, "CREATE TABLE c (id INT)") };
+    history.apply(&create).unwrap();
+    let other = on("b", "binlog.000001", 150, 15);
+    assert!(history.view_at(&other).is_err());
+    history.extend(&a(400, 20)).unwrap();
+    assert_eq!(tables(&history.catalog_at(&other).unwrap()), "abc");
+    // It is never moved back, and not by positions of other logs.
+    for unchanged in [a(300, 16), on("b", "binlog.000009", 5, 30)] {
+        history.extend(&unchanged).unwrap();
+        let covered = history.covered().unwrap();
+        assert_eq!((covered.len(), covered[0].reached.offset), (1, 400));
+    }
+    // The statements that the history contains are applied once, in a read that begins before them.
+    let mut view = history.view_at(&a(100, 10)).unwrap();
+    view.apply(&create).unwrap();
+    view.apply(&LoggedDdl { position: a(500, 21), ..ddl(0, "DROP TABLE b") }).unwrap();
+    assert_eq!(tables(view.catalog()), "ac");
+    assert_eq!(history.changes(None).unwrap().len(), 3);
+}
