@@ -102,6 +102,10 @@ class Source:
         """Returns the rows of a table of the target."""
         return READERS[self.kind](self.file, table)
 
+    def selected(self, table: str) -> Rows:
+        """Returns the rows of a table of the server, as a target has them."""
+        return read_source(self.server, table, "interval" if self.kind == "duckdb" else "integer")
+
     def verify(self, **keywords: Any) -> binarrow.VerifySummary:
         return binarrow.verify(
             self.url, self.target, **{"password_file": self.password_file, **keywords}
@@ -110,6 +114,5 @@ class Source:
     def check(self, *tables: str) -> None:
         """Compares tables of the target with SELECT."""
         for table in tables:
-            times = "interval" if self.kind == "duckdb" else "integer"
-            found, wanted = self.read(table), read_source(self.server, table, times)
+            found, wanted = self.read(table), self.selected(table)
             assert found == wanted, (table, differences(found, wanted))

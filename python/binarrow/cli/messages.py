@@ -11,6 +11,8 @@ FLAG_OF = {
     **{option.name: flag.name.partition("/")[0] for option, flag in _FLAGS if not flag.word},
     "exclude_tables": "--tables, which names only the others",
     "position": "--position",
+    "reload": "--reload",
+    "schema_changes": "--schema-changes",
     "schemas": "--schemas FILE",
     "server": "--server",
     "source": "--history-source",

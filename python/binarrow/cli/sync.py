@@ -57,6 +57,7 @@ class SchemaChanges(StrEnum):
     """Values of --schema-changes."""
 
     follow = "follow"
+    widen = "widen"
     fail = "fail"
 
 
@@ -151,7 +152,11 @@ def command(
     ] = Mode.mirror,
     schema_changes: Annotated[
         SchemaChanges,
-        typer.Option("--schema-changes", help="follow: apply ALTER TABLE. fail: end."),
+        typer.Option(
+            "--schema-changes",
+            help="follow: apply ALTER TABLE. widen: apply it if it only adds columns or permits"
+            " more values, otherwise end. fail: end.",
+        ),
     ] = SchemaChanges.follow,
     on_truncate: Annotated[
         OnTruncate,

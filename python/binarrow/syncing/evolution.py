@@ -89,7 +89,7 @@ def keeps_values(before: pa.DataType, after: pa.DataType) -> bool:
     if types.is_decimal(before) and types.is_decimal(after):
         digits = before.precision - before.scale <= after.precision - after.scale
         return digits and bool(before.scale <= after.scale)
-    return False
+    return bool(types.is_float32(before) and types.is_float64(after))
 
 
 def filled(column: Column, field: pa.Field) -> tuple[bool, Any]:

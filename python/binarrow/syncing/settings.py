@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from binarrow.server import Server
 
 Mode: TypeAlias = Literal["mirror", "history", "scd2"]
-SchemaChanges: TypeAlias = Literal["follow", "fail"]
+SchemaChanges: TypeAlias = Literal["follow", "widen", "fail"]
 OnTruncate: TypeAlias = Literal["apply", "keep", "fail"]
 OnDrop: TypeAlias = Literal["keep", "drop", "fail"]
 OnTableError: TypeAlias = Literal["stop", "park"]
 
 WORDS = {
     "mode": ("mirror", "history", "scd2"),
-    "schema_changes": ("follow", "fail"),
+    "schema_changes": ("follow", "widen", "fail"),
     "on_truncate": ("apply", "keep", "fail"),
     "on_drop": ("keep", "drop", "fail"),
     "on_table_error": ("stop", "park"),

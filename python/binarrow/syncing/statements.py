@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from binarrow._native import Position, SchemaChange, Truncate
+from binarrow.advice import message
 from binarrow.syncing.errors import TableError
 from binarrow.syncing.evolution import evolved, extended, retained
 from binarrow.syncing.names import Name, shown, split
@@ -21,6 +22,7 @@ from binarrow.syncing.operations import (
     Rename,
 )
 from binarrow.syncing.rows import with_envelope, with_validity
+from binarrow.syncing.widening import refusal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -209,14 +211,10 @@ class Statements:
                 name, f"{shown(name)}: the history does not contain it after an ALTER TABLE"
             )
         schema = self._structures.columns(table, item.position)
+        self._tables.misfits.discard(name)
         self._tables.check_key(table)
         known = record.source_schema
-        if schema != known and self._settings.schema_changes == "fail":
-            raise TableError(
-                name,
-                f"{shown(name)} has other columns from {item.position} on: continue with"
-                " schema_changes='follow'",
-            )
+        self._check_change(record, schema, table, item)
         record = replace(record, key=tuple(table.row_key))
         if self._settings.mode == "history":
             self._extend(record, schema, item)
@@ -228,6 +226,39 @@ class Statements:
             renamed = {new: old for old, new in item.renamed_columns}
             columns = evolved(known, schema, table, renamed)
         self._change_columns(record, table, schema, columns, why)
+
+    def _check_change(
+        self, record: Record, schema: pa.Schema, table: TableSchema, item: SchemaChange
+    ) -> None:
+        """Checks that the settings permit other columns. A table that is loaded again may have any.
+
+        Raises:
+            TableError: They do not permit them.
+        """
+        name, policy = record.name, self._settings.schema_changes
+        if policy == "follow" or name in self._tables.wanted:
+            return
+        why = None
+        if policy == "fail" and schema != record.source_schema:
+            why = f"has other columns from {item.position} on"
+        elif policy == "widen":
+            before = None if self._before is None else self._structures.find(name, self._before)
+            if before is None:
+                why = f"was altered at {item.position}, and its structure before is not known"
+            else:
+                renamed = {new: old for old, new in item.renamed_columns}
+                changes_rows = item.changes_rows and item.tool is None
+                found = refusal(before, table, renamed, changes_rows=changes_rows)
+                if found is not None:
+                    why = f"was altered at {item.position} (ALTER TABLE): {found}"
+        if why is not None:
+            raise TableError(
+                name,
+                message(
+                    f"{shown(name)} {why}. Continue with ⟦schema_changes=follow⟧, or load the table"
+                    f" again with ⟦reload={shown(name)}⟧"
+                ),
+            )
 
     def _change_columns(
         self,

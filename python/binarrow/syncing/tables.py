@@ -30,7 +30,7 @@ from binarrow.syncing.structures import Structures, is_sequence
 from binarrow.syncing.versions import version_before
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     import pyarrow as pa
 
@@ -65,6 +65,8 @@ class Tables:
         """Tables that a transaction creates which may not be complete, with the place before it."""
         self.wanted: set[Name] = set()
         """Tables that are loaded again, by the first statement after which this is possible."""
+        self.misfits: set[Name] = set()
+        """Tables that were read again because their rows had other columns than expected."""
         self._target = target
         self._owned: set[Name] = set()
 
@@ -151,10 +153,10 @@ class Tables:
                 raise TableError(
                     name, f"{shown(name)}: the log has rows of it, and no CREATE TABLE"
                 )
-            if self.settings.mode != "history" and not is_created:
-                self.reload(name, "its rows have other columns than expected")
-                return
             self.own(name)
+            if record is not None and self.settings.mode != "history" and not is_created:
+                self._read_with_columns_of(batch, table, left_out)
+                return
             record = self.create_as(table, self.structures.of_batch(batch, left_out))
         if record.key != table.row_key:
             self.check_key(table)
@@ -167,6 +169,28 @@ class Tables:
             self.summary.changes += batch.num_rows
             if batch.num_rows:
                 self.summary.last_change = batch.column(TIME)[-1].as_py()
+
+    def _read_with_columns_of(
+        self, batch: pa.RecordBatch, table: TableSchema, left_out: Sequence[str]
+    ) -> None:
+        """Reads a table again, with the columns of its rows in the log.
+
+        Raises:
+            TableError: It was read again for this reason, and no statement has altered it since.
+        """
+        name = (table.database, table.table)
+        if name in self.reloads:
+            return
+        why = "its rows have other columns than expected"
+        if name in self.misfits:
+            raise TableError(
+                name,
+                f"{shown(name)}: {why}, also after they were read again: use another target, and"
+                " report this error",
+            )
+        self.misfits.add(name)
+        self.create_as(table, self.structures.of_batch(batch, left_out))
+        self.reload(name, why)
 
     def reload(self, name: Name, why: str) -> None:
         """Reads the rows of a table again, after the next commit."""
@@ -285,8 +309,11 @@ class Tables:
                     self.create(name, position)
 
     def end_loads(self, position: Position) -> None:
-        """Ends the versions of rows that were not found when rows were read again."""
+        """Ends loads that are complete: versions of rows that were not found are not current."""
         loading = {*(position.loading or ()), *map(shown, self.reloads)}
+        self.wanted = {
+            one for one in self.wanted if not self.followed(one) or shown(one) in loading
+        }
         for name, record in list(self.records.items()):
             start = record.read_again_from
             if start >= 0 and record.is_followed and shown(name) not in loading:
