@@ -338,3 +338,100 @@ def test_a_parked_table_that_is_not_selected(shop: Source) -> None:
     assert summary.tables["shop", "t"].status == "left out"
     assert parked(shop.sync()) == {}
     shop.check("shop.t", "shop.u")
+
+
+UNKNOWN = "X'D2'"
+"""A byte that is no character of the character set greek, which a column accepts all the same."""
+
+
+@two_kinds
+def test_rows_that_cannot_be_decoded(shop: Source) -> None:
+    """An error of the stream names its table: the rows of others in the same transaction are not lost."""
+    shop.execute(
+        "CREATE TABLE g (id INT PRIMARY KEY, s VARCHAR(9) CHARACTER SET greek, v INT)",
+        "INSERT INTO g VALUES (1, 'a', 1), (2, 'b', 2)",
+    )
+    shop.sync()
+    before = shop.read("shop.g")
+    shop.execute(
+        "BEGIN",
+        "UPDATE t SET v = 11 WHERE id = 1",
+        f"INSERT INTO g VALUES (3, {UNKNOWN}, 3)",
+        "INSERT INTO u VALUES (3, 3)",
+        "COMMIT",
+        "UPDATE u SET v = 12 WHERE id = 1",
+    )
+    change_all(shop.server, ["shop.t", "shop.g"])
+    with pytest.raises(binarrow.BinarrowError, match="column s") as caught:
+        shop.sync()
+    assert caught.value.table == ("shop", "g")
+    assert shop.read("shop.g") == before
+    check_parked(shop, {"shop.g": "column s"})
+    shop.check("shop.t", "shop.u")
+    assert shop.read("shop.g") == before
+    change_all(shop.server, ["shop.u", "shop.g"])
+    check_parked(shop, {"shop.g": "column s"})
+    shop.check("shop.t", "shop.u")
+    assert [*parked(shop.sync(reload="shop.g", **PARKS))] == ["shop.g"]  # the row still exists
+    shop.execute("DELETE FROM g WHERE id = 3", "UPDATE t SET v = 13")
+    assert parked(shop.sync(reload="shop.g", **PARKS)) == {}
+    shop.check("shop.t", "shop.u", "shop.g")
+
+
+@two_kinds
+def test_rows_that_cannot_be_loaded(source: Source) -> None:
+    """A table that fails during the load of several: the others are loaded completely."""
+    values = ", ".join(f"({number}, {number})" for number in range(3000))
+    for table in "abcd":
+        source.execute(
+            f"CREATE TABLE {table} (id INT PRIMARY KEY, v INT)",
+            f"INSERT INTO {table} VALUES {values}",
+        )
+    source.execute(
+        "ALTER TABLE b ADD COLUMN s VARCHAR(9) CHARACTER SET greek",
+        f"UPDATE b SET s = {UNKNOWN} WHERE id = 2500",
+    )
+    check_parked(source, {"shop.b": "column s"}, every=0.1)
+    source.check("shop.a", "shop.c", "shop.d")
+    source.execute("UPDATE b SET s = NULL", "DELETE FROM a WHERE id < 10")
+    source.sync(reload="shop.b")
+    source.check("shop.a", "shop.b", "shop.c", "shop.d")
+
+
+def test_a_name_that_is_a_pattern(shop: Source) -> None:
+    """It is not excluded by its name, which other tables have too: the sync ends."""
+    shop.execute(
+        "CREATE TABLE `g*` (id INT PRIMARY KEY, s VARCHAR(9) CHARACTER SET greek)",
+        "CREATE TABLE gold (id INT PRIMARY KEY)",
+    )
+    shop.sync()
+    shop.execute(f"INSERT INTO `g*` VALUES (1, {UNKNOWN})", "INSERT INTO gold VALUES (1)")
+    with pytest.raises(binarrow.BinarrowError, match="column s"):
+        shop.sync(**PARKS)
+    summary = shop.sync(exclude_tables="shop.g?")
+    assert summary.tables["shop", "g*"].status == "left out"
+    shop.check("shop.gold")
+
+
+@two_kinds
+def test_rows_of_a_parent_that_cannot_be_decoded(source: Source) -> None:
+    """The children of a table that the stream leaves out have the rows of SELECT."""
+    source.execute(
+        "CREATE TABLE a (id INT PRIMARY KEY, s VARCHAR(9) CHARACTER SET greek)",
+        "CREATE TABLE b (id INT PRIMARY KEY, a INT, FOREIGN KEY (a) REFERENCES a (id) ON DELETE CASCADE)",
+        "INSERT INTO a VALUES (1, ''), (2, ''), (3, '')",
+        "INSERT INTO b VALUES (1, 1), (2, 2), (3, 3)",
+    )
+    source.sync()
+    source.execute(
+        "DELETE FROM a WHERE id = 1",
+        f"UPDATE a SET s = {UNKNOWN} WHERE id = 2",
+        "DELETE FROM a WHERE id = 3",
+    )
+    check_parked(source, {"shop.a": "column s"})
+    source.check("shop.b")
+    source.execute(
+        "DELETE FROM a WHERE id = 2", "INSERT INTO a VALUES (4, '')", "INSERT INTO b VALUES (4, 4)"
+    )
+    check_parked(source, {"shop.a": "column s"})
+    source.check("shop.b")

@@ -17,6 +17,8 @@ class TableError(SyncError):
         table: The database and the name of the table.
     """
 
+    table: Name
+
     def __init__(self, table: Name, message: str) -> None:
         super().__init__(message)
         self.table = table

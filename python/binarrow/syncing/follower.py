@@ -7,6 +7,7 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from binarrow._native import (
+    BinarrowError,
     BinarrowWarning,
     ChangeBatch,
     Position,
@@ -21,7 +22,7 @@ from binarrow._native import (
 from binarrow.syncing.cascades import Cascades
 from binarrow.syncing.commits import Commits
 from binarrow.syncing.errors import SyncError, TableError
-from binarrow.syncing.names import Name, Selection, split
+from binarrow.syncing.names import Name, Selection, shown, split
 from binarrow.syncing.rows import ENVELOPE, PREFIX
 from binarrow.syncing.starting import Start
 from binarrow.syncing.statements import Statements
@@ -70,6 +71,8 @@ class Follower:
         self._start = Start(server, target, structures, self._tables, self._commits)
         self._parked: list[tuple[Name, Position | None]] = []
         """Tables that were parked while a commit was written, and the commit before it."""
+        self._excluded: set[Name] = set()
+        """Parked tables whose rows the stream cannot return: it leaves them out from then on."""
 
     def run(self, state: State | None) -> SyncSummary:
         """Loads and follows, until the end or until the sync is stopped."""
@@ -96,17 +99,56 @@ class Follower:
             while not self._follow():
                 pass
         except TableError as error:
-            self._park(error)
+            self._park(error, error.table)
+            return False
+        except BinarrowError as error:  # of the stream
+            if error.table is None:
+                raise
+            self._exclude(error, error.table)
             return False
         return True
 
-    def _park(self, error: TableError) -> None:
+    def _exclude(self, error: BinarrowError, name: Name) -> None:
+        """Parks a table whose rows the stream cannot return, and continues without it.
+
+        An exclusion by a name with the characters of patterns could leave out other tables too.
+
+        Raises:
+            BinarrowError: This is not possible.
+        """
+        is_pattern = any(letter in part for part in name for letter in "*?,")
+        is_stop = self._settings.on_table_error == "stop"
+        if is_stop or is_pattern or name in self._excluded:
+            raise error
+        self._excluded.add(name)
+        if not self._tables.is_parked(name):
+            self._park(error, name)
+        self._end_load(name)
+
+    def _end_load(self, name: Name) -> None:
+        """Ends the load of a table, at the last commit. The load of others begins again."""
+        state = self._commits.state
+        loading = {split(text) for text in (state and state.position.loading) or ()}
+        if state is None or name not in loading:
+            return
+        self._tables.restore(state.records)
+        self._commits.restore(state)
+        self._cascades.begin(state.position)
+        self._begin_loads(loading - {name}, state.position)
+        self._commits.commit()
+
+    def _begin_loads(self, names: set[Name], position: Position) -> None:
+        """Loads tables from their first rows in the stream after the next commit, and no others."""
+        self._tables.reloads |= names
+        self._commits.position = position.without_load()
+
+    def _park(self, error: BinarrowError, name: Name) -> None:
         """Returns to the last commit, and parks a table there.
 
         Raises:
-            TableError: Tables are not parked, or this table was parked already.
+            BinarrowError: Tables are not parked, or this table was parked already.
         """
-        name, state = error.table, self._commits.state
+        state = self._commits.state
         known = self._tables.records
         committed = {} if state is None else state.records
         both = [one.get(name) for one in (known, committed)]
@@ -154,6 +196,7 @@ class Follower:
         if self._commits.position is None:
             raise SyncError("the log has no position")
         is_history = self._settings.mode == "history"
+        excluded = (*self._settings.exclude_tables, *map(shown, sorted(self._excluded)))
         return self._server.stream(
             self._commits.position,
             stop="end" if self._settings.once else None,
@@ -167,7 +210,8 @@ class Follower:
             envelope_prefix=PREFIX,
             old_value=is_history,
             unlogged_changes="warn",
-            **self._settings.selected,
+            tables=self._settings.tables or None,
+            exclude_tables=excluded or None,
         )
 
     def _has_lost_tables(self) -> bool:
@@ -181,13 +225,7 @@ class Follower:
         existing = {(one.database, one.table) for one in tables}
         if loading <= existing or not self._tables.pending.is_empty:
             return False
-        self._tables.reloads |= loading
-        self._commits.position = Position(position.file, position.offset).replace(
-            server=position.server,
-            gtid_set=position.gtid_set,
-            file_created=position.file_created,
-            version_shift=position.version_shift,
-        )
+        self._begin_loads(loading, position)
         self._commits.commit()
         return True
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from binarrow._native import ChangeBatch, ConfigError, Position
+from binarrow._native import BinarrowError, ChangeBatch, ConfigError, Position
 from binarrow.syncing.errors import TableError
 from binarrow.syncing.evolution import extended
 from binarrow.syncing.names import Name, Selection, check_letter_case, shown
@@ -100,8 +100,8 @@ class Tables:
         """Parks a table after an error of it, if the settings permit it."""
         try:
             yield
-        except TableError as error:
-            if self.settings.on_table_error == "stop":
+        except BinarrowError as error:
+            if error.table is None or self.settings.on_table_error == "stop":
                 raise
             self.park(error.table, str(error))
 
