@@ -52,6 +52,8 @@ class Commits:
         self._progress = tables.settings.progress
         self._watch = watch
         self._through = CompleteThrough(watch, self._progress)
+        self.left: str | None = None
+        """The server of the last run, while the position is in its log."""
         self._markers = (-1, 0)
         self._repeated = 0
         self._committed = time.monotonic()
@@ -63,6 +65,22 @@ class Commits:
     def restore(self, state: State) -> None:
         """Continues after a commit."""
         self._markers, self.position, self.state = state.markers, state.position, state
+
+    def leave_server(self, position: Position) -> None:
+        """Continues at a position of another server. No table is loaded before the stream moves."""
+        self.position, self.left = position, position.server
+
+    @property
+    def has_moved(self) -> bool:
+        """True if the sync continues on another server than that of the first commit."""
+        is_moved = self.position is not None and self.position.version_shift > 0
+        return self.left is not None or is_moved
+
+    @property
+    def may_load(self) -> bool:
+        """True if there are tables to load, and the position is in the log of the server."""
+        has_moved = self.position is None or self.position.server != self.left
+        return bool(self._tables.reloads) and (self.left is None or has_moved)
 
     def begin_stream(self) -> None:
         """Begins to read the log again at the position."""
@@ -123,7 +141,9 @@ class Commits:
         self._cascades.settle(position)
         tables.end_loads(position)
         loads: list[Name] = []
-        if tables.reloads:
+        if not self.may_load:
+            tables.defer_loads()
+        else:
             existing = existing_tables(self._server, self._settings)
             loads = tables.loads(position, [(one.database, one.table) for one in existing])
         if loads:

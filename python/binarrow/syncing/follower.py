@@ -248,7 +248,7 @@ class Follower:
                 if may_commit:
                     self._commits.commit()
                 return True
-            is_due = self._tables.reloads or self._commits.is_due
+            is_due = self._commits.may_load or self._commits.is_due
             if may_commit and is_due and self._commits.commit():
                 return False
 

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 from binarrow.syncing.errors import SyncError, TableError
 from binarrow.syncing.keyless import load_keyless
-from binarrow.syncing.names import Name, Selection, check_letter_case, shown
+from binarrow.syncing.names import Name, Selection, check_letter_case, shown, split
 from binarrow.syncing.operations import Clear, State
 from binarrow.syncing.structures import TYPES, existing_tables
+from binarrow.syncing.versions import version_before
 
 if TYPE_CHECKING:
     from binarrow._native import Position
@@ -97,6 +98,10 @@ class Start:
         """Compares the tables that are selected with those of the target."""
         self._tables.restore(state.records)
         self._commits.restore(state)
+        old = state.position.server
+        is_first = self._wanted is None  # later, the stream may have moved to another server
+        if old not in {None, self._server.id} and (is_first or self._commits.left == old):
+            self._change_server(state)
         for name, record in state.records.items():
             may_follow = record.is_followed or record.status == "parked"
             if may_follow and not self._selection.has(name):
@@ -122,6 +127,37 @@ class Start:
         self._wanted = set()
         self._load_keyless()
 
+    def _change_server(self, state: State) -> None:
+        """Prepares to continue on another server, by GTID. Loads begin again there.
+
+        Raises:
+            SyncError: The rows that a load has written cannot be replaced.
+        """
+        position = state.position
+        LOG.warning(
+            "the target is at a position of the server %s, and this is %s: the sync continues there"
+            " by GTID",
+            position.server,
+            self._server.id,
+        )
+        loading = {split(text) for text in position.loading or ()}
+        if self._settings.mode == "history":
+            last = version_before(position)
+            keyless = {
+                name
+                for name, one in state.records.items()
+                if not one.key and (one.status == "incomplete" or one.loaded_version > last)
+            }
+            if loading | keyless:
+                raise SyncError(
+                    f"the history has a part of the rows of {shown(min(loading | keyless))} from"
+                    f" the server {position.server}, and a load cannot continue on another server:"
+                    " sync from that server until the load is complete, or use another target"
+                )
+        self._structures.extend(position)
+        self._commits.leave_server(position.without_load())
+        self._tables.reloads |= {name for name in loading if self._tables.followed(name)}
+
     def _want_load(self, name: Name) -> None:
         """Loads a table, in the stream or, if it has no key, before it."""
         record = self._tables.records[name]
@@ -134,6 +170,12 @@ class Start:
         if known is not None and (is_loaded or known.status not in {"incomplete", "parked"}):
             raise TableError(
                 name, f"{shown(name)} has no key and cannot be loaded again: use another target"
+            )
+        if self._commits.has_moved:  # versions of its rows would be those of the new server alone
+            raise TableError(
+                name,
+                f"{shown(name)} has no key and cannot be loaded, because the sync has continued on"
+                " another server: use another target",
             )
         self._tables.put(replace(record, status="incomplete"), Clear(name))
 

@@ -39,21 +39,23 @@ class Structures:
         self.history = SchemaHistory.open(self._file)
         self._is_mariadb = is_mariadb
         self._copied: Position | None = None
+        self._ranges = 0
+        """The number of ranges of logs in the last copy."""
 
     def _place(self, position: Position) -> Position | None:
-        """Returns the position, or None (the end of the history) if it is after the end.
+        """Returns the position, or the end of its log in the history if it is after this end.
 
         The copy in a target has no statement between the end and the position of the target.
         """
         covered = self.history.covered
-        if not covered or covered[-1].stop.server != position.server:
-            return None
-        stop = covered[-1].stop
+        stop = next((one.stop for one in covered[::-1] if one.stop.server == position.server), None)
+        if stop is None:  # in the log of another server, whose GTIDs the history has
+            return position.base if covered and position.gtid_set is not None else None
         is_after = (stop.file_number or 0, stop.offset) < (
             position.file_number or 0,
             position.offset,
         )
-        return None if is_after else position.base
+        return stop if is_after else position.base
 
     def tables(self, position: Position, selection: Selection) -> list[Name]:
         """Returns the selected tables that exist at a position."""
@@ -100,14 +102,30 @@ class Structures:
 
     def copy(self, position: Position) -> bytes | None:
         """Returns a copy of the file; None if it has not changed since the last copy."""
-        if self._copied is not None and not any(self.history.changes(start=self._copied)):
+        ranges = len(self.history.covered)
+        if ranges == self._ranges and not self._has_changes(position):
             return None
         copy = self._file.with_name(self._file.name + ".copy")
         copy.unlink(missing_ok=True)
         with closing(sqlite3.connect(self._file)) as database:
             database.execute("VACUUM INTO ?", [str(copy)])
-        self._copied = position
+        self._copied, self._ranges = position, ranges
         return copy.read_bytes()
+
+    def _has_changes(self, position: Position) -> bool:
+        """True if the history has statements of a position's log after the last copy."""
+        if self._copied is None or self._copied.server != position.server:
+            return True
+        changes = self.history.changes(start=self._copied)
+        return any(one.position.server == position.server for one in changes)
+
+    def extend(self, position: Position) -> None:
+        """Moves the end of the history to a position of the target, to continue on another server.
+
+        The copy in a target has all statements before its position, but ends at the last of them:
+        a position of another server, after the end, would not be found by its GTIDs.
+        """
+        self.history.__binarrow_history__().extend(position)
 
     def copy_again(self) -> None:
         """Forgets the last copy, because it was not committed."""

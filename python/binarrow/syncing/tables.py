@@ -323,6 +323,13 @@ class Tables:
                     End(name, time, version_before(position), start),
                 )
 
+    def defer_loads(self) -> None:
+        """Notes in the target which tables are still to be loaded."""
+        for name in sorted(self.reloads):
+            record = self.followed(name)
+            if record is not None and record.status != "incomplete":
+                self.put(replace(record, status="incomplete"))
+
     def loads(self, position: Position, existing: Iterable[Name]) -> list[Name]:
         """Returns the tables to be loaded now, and empties them in a mirror.
 
