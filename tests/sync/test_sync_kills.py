@@ -1,6 +1,7 @@
 """`binarrow sync` is killed at random while tables change: at the end, the target equals SELECT.
 
-`BINARROW_SYNC_KILLS=100` kills it a hundred times for each target and server.
+`BINARROW_SYNC_KILLS=100` kills it a hundred times for each target and server, `BINARROW_SYNC_TABLES=100` has about this number
+of tables besides those whose structures change.
 """
 
 from __future__ import annotations
@@ -14,10 +15,14 @@ import time
 import pytest
 
 from support.sync_source import Source
+from support.workloads.many_tables import Writer, many_tables
 from support.workloads.sync_storm import TABLES, Storm, created
 
 KILLS = {"duckdb": 5, "delta": 2, "iceberg": 2}
 GIVEN = os.environ.get("BINARROW_SYNC_KILLS")
+COUNT = int(os.environ.get("BINARROW_SYNC_TABLES", "5"))
+LARGE = 2000
+"""The rows of every fifth table before the sync begins."""
 SEED = int(os.environ.get("BINARROW_SEED", "5"))
 EXECUTABLE = [sys.executable, "-c", "from binarrow.cli import main; main()", "sync"]
 
@@ -36,13 +41,19 @@ def test_kills(source: Source) -> None:
         "CREATE TABLE big LIKE s0",
         f"INSERT INTO big VALUES {rows}",
     )
+    many = many_tables(COUNT)
+    for number, table in enumerate(many):
+        source.execute(*table.created, table.filled(10 if number % 5 else LARGE))
+    names = [*TABLES, "big", *(name for table in many for name in table.tables)]
     sessions = 3 if source.kind == "duckdb" or GIVEN else 1
     storms = [Storm(source.server, SEED + number, alters=number < 2) for number in range(sessions)]
-    command = [*EXECUTABLE, source.url, source.target, "--tables", "shop.s*,shop.big"]
+    writers = [Writer(source.server, many, SEED + number) for number in range(sessions)]
+    tables = ",".join(["shop.s*", *(f"shop.{one}" for one in names[len(TABLES) :])])
+    command = [*EXECUTABLE, source.url, source.target, "--tables", tables]
     command += ["--max-rows-per-second", "10000"]  # the load takes as long as a few runs
     command += ["--password-file", str(source.password_file)]
-    for storm in storms:
-        storm.start()
+    for session in (*storms, *writers):
+        session.start()
     kills = 0
     try:
         for _ in range(wanted):
@@ -59,8 +70,8 @@ def test_kills(source: Source) -> None:
             process.wait()
             kills += 1
     finally:
-        for storm in storms:
-            storm.end()
+        for session in (*storms, *writers):
+            session.end()
     assert kills == wanted
     ran = subprocess.run(
         [*command, "--once"],
@@ -70,5 +81,11 @@ def test_kills(source: Source) -> None:
         timeout=900 if GIVEN else 120,
     )
     assert ran.returncode == 0, ran.stderr
-    source.check("shop.big", *(f"shop.{table}" for table in TABLES))
-    print(f"{kills} kills, {sum(storm.statements for storm in storms)} statements")
+    source.check(*(f"shop.{name}" for name in names))
+    if source.kind == "duckdb":
+        verified = source.verify()
+        assert {one.result for one in verified.tables.values()} == {"MATCH"}, verified.tables
+        assert len(verified.tables) == len(names)
+    statements = sum(session.statements for session in (*storms, *writers))
+    assert all(writer.refused < writer.statements for writer in writers)
+    print(f"{kills} kills, {len(names)} tables, {statements} statements")
