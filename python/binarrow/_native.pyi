@@ -58,7 +58,7 @@ class BinarrowError(Exception):
         table: The database and the name of the table, if the error concerns only this table: a read that leaves it out does
             not have this error.
         code: The server's number of the error, if a server reported it.
-        sqlstate: Its SQLSTATE, if a server reported it.
+        sqlstate: The SQLSTATE of the error, if a server reported it.
         parts: The message in parts: text, and options as tuples of a keyword and a value or None.
 
     Examples:
@@ -84,7 +84,7 @@ class ChecksumError(MalformedBinlogError):
     """An event's CRC32 does not match its bytes."""
 
 class UnsupportedEventError(BinarrowError):
-    """Valid input that this version does not decode: an encrypted file, a vendor's event, an incident."""
+    """The input is valid, but this version cannot decode it: an encrypted file, a vendor's event, an incident."""
 
 class SchemaError(BinarrowError):
     """The schema of a table is not known, or does not fit the request."""
@@ -120,7 +120,7 @@ class PositionPurgedError(BinarrowError):
     """The server no longer has the log after the position: changes are lost."""
 
 class ServerIdentityError(BinarrowError):
-    """The position is of another server, or another reader uses the same server id."""
+    """The position is from another server, or another reader uses the same server id."""
 
 class ConnectionLostError(BinarrowError, ConnectionError):
     """The connection could not be opened, or was lost. A retry may succeed."""
@@ -144,23 +144,25 @@ class UnmatchedPatternWarning(BinarrowWarning):
 class TypeOptions:
     """The conversion of MySQL's types to Arrow types, for the keyword ``types``. Frozen, hashable, picklable.
 
-    The Arrow types of the profile ``"native"``: signed and unsigned integers of 8, 16, 32 and 64 bits (MEDIUMINT: 32), float32
-    and float64, decimal128(p, s) or, above 38 digits, decimal256, bool for BIT(1) and uint64 for longer BIT, date32 for DATE,
-    timestamp[us] for DATETIME, timestamp[us, UTC] for TIMESTAMP, duration[us] for TIME, int16 for YEAR, string in UTF-8 for text,
-    JSON and SET, binary for bytes and geometries, a dictionary of strings for ENUM, and a list of float32 for VECTOR. Spark
-    has no unsigned integers, no duration and no dictionary: the profile ``"spark"`` uses the next larger type, int64 and string.
+    The profile ``"native"`` uses these Arrow types. Numbers: signed and unsigned integers of 8, 16, 32 and 64 bits
+    (32 for MEDIUMINT), float32 and float64, decimal128(p, s), or decimal256 above 38 digits, bool for BIT(1), and
+    uint64 for longer BIT. Times: date32 for DATE, timestamp[us] for DATETIME, timestamp[us, UTC] for TIMESTAMP,
+    duration[us] for TIME, and int16 for YEAR. Others: string in UTF-8 for text, JSON and SET, binary for bytes and
+    geometries, a dictionary of strings for ENUM, and a list of float32 for VECTOR. Spark has no unsigned integers,
+    no duration and no dictionary: the profile ``"spark"`` uses the next larger integer type, int64 and string
+    instead.
 
-    ``json="diff"``: if the log contains only the changes of a document (MySQL's
+    With ``json="diff"``, if the log contains only the changes of a document (MySQL's
     ``binlog_row_value_options=PARTIAL_JSON``), the value is these changes, as text::
 
         {"$diff":[{"op":"replace","path":"$.age","value":26}, ...]}
 
     Operations are ``replace``, ``insert`` and ``remove`` (without ``value``). Apply them in their order to the
     previous document. A diff begins with the nine bytes ``{"$diff":``. No complete document begins with them,
-    because complete documents have the server's format, with a space after each colon. An empty list (``[]``) means
-    that the document has not changed. The ``insert`` of an update that changes the key contains the complete
-    document. Without this option, the changes are applied to the row's image before the update. It is an error if
-    that image leaves the document out (``binlog_row_image=MINIMAL``).
+    because complete documents have the server's format, with a space after each colon. An empty list (``[]``)
+    means that the document has not changed. The ``insert`` of an update that changes the key contains the complete
+    document. Without this option, the changes are applied to the row's image before the update. If that image does
+    not contain the document (``binlog_row_image=MINIMAL``), this is an error.
 
     Args:
         profile: The types to start from: ``"native"``, Arrow's closest types, or ``"spark"``, those
@@ -238,17 +240,19 @@ class TypeOptions:
 class Position:
     """A place in the log at which a reader starts or resumes. Frozen, hashable, picklable.
 
-    Batches, items, readers, streams and :meth:`Server.position` have one. A position consists of its base, which is the end of a
-    transaction (a file and a byte offset), and a list of the tables that were delivered beyond the base, with the extent. A
-    reader that starts at the position reads from the base and leaves out the rows that were delivered, so no row is lost or
-    repeated. The second reader may use other threads, batch limits, columns and operations. A table that the first one did
-    not read is read from the base. ``str()``, ``stop=``, table histories and Spark's offsets use the base alone.
+    Batches, items, readers and streams have a position, and :meth:`Server.position` returns one. A position
+    consists of its base, which is the end of a transaction (a file and a byte offset), and a list of the tables
+    that have changes delivered after the base, each with the last of these changes. A reader that starts at the
+    position reads from the base and leaves out the rows that were delivered, so no row is lost or repeated. The
+    second reader may use other threads, batch limits, columns and operations. A table that the first reader did
+    not read is read from the base. ``str()``, ``stop=``, table histories and Spark's offsets use only the base.
 
-    :meth:`Server.position` may return a GTID set alone: ``file`` is then empty and ``offset`` is 0.
+    The result of :meth:`Server.position` may be only a GTID set: ``file`` is then empty and ``offset`` is 0.
 
     Positions of one server are ordered: ``<`` compares the file's number and the offset, or GTID sets if both
-    positions are GTID sets alone. It raises a ConfigError (a ValueError) for positions that have no order: of
-    different servers, with GTID sets of which none contains the other, or with tables in ``ahead``.
+    positions are only GTID sets. Some positions have no order, and ``<`` raises a ConfigError (a ValueError):
+    positions of different servers, GTID sets of which none contains the other, and positions with tables in
+    ``ahead``.
 
     Args:
         file: The server's name of the file, such as ``binlog.000042``.
@@ -275,18 +279,18 @@ class Position:
         """The byte offset of the next event in the file."""
     @property
     def server(self) -> str | None:
-        """The identity of the server: its ``server_uuid``, MariaDB's ``server_uid``, or else its ``server_id``. None in files."""
+        """The identity of the server: its ``server_uuid``, MariaDB's ``server_uid``, or else its ``server_id``. None for positions in files."""
     @property
     def gtid_set(self) -> str | None:
         """The GTIDs of all transactions before the base, as the server prints them; None if they are not known."""
     @property
     def file_number(self) -> int | None:
-        """The number at the end of the file's name: 42 for ``binlog.000042``. None if the name has none."""
+        """The number at the end of the file's name: 42 for ``binlog.000042``. None if the name has no number."""
     @property
     def file_created(self) -> int | None:
         """The time at which the file was created, in seconds since 1970 UTC, if known. It is not compared.
 
-        A reader that resumes at the position uses it to detect that the log was reset in between.
+        A reader that resumes at the position uses this time to detect that the log was reset.
         """
     @property
     def by_gtid(self) -> bool:
@@ -299,24 +303,24 @@ class Position:
         """
     @property
     def visible_to_select(self) -> bool | None:
-        """True if a SELECT that starts after the position was read sees all transactions before it.
+        """True if a SELECT that starts after the position was read sees all transactions before the position.
 
         False if the server cannot guarantee this: see :meth:`Server.position`. None for positions of batches and for
         stored positions. It is neither stored nor compared.
         """
     @property
     def base(self) -> Position:
-        """The position without ``ahead``. A reader that starts there returns the rows beyond it again."""
+        """The position without ``ahead``. A reader that starts there returns the rows after it again."""
     @property
     def ahead(self) -> tuple[str, ...]:
-        """The tables (``database.table``) that have changes delivered beyond the base, sorted."""
+        """The tables (``database.table``) that have changes delivered after the base, sorted."""
     @property
     def loading(self) -> tuple[str, ...] | None:
-        """The tables (``database.table``) of an initial load of which rows are missing.
+        """The tables (``database.table``) of an initial load whose rows are not all loaded yet.
 
-        None outside of an initial load. While it is an empty tuple, all rows were delivered, and
-        the changes up to the point at which they are consistent are not. Only
-        :meth:`Server.stream` continues at a position inside a load.
+        None outside an initial load. While it is an empty tuple, all rows were delivered, but not yet all changes
+        up to the point at which the rows are consistent. Only :meth:`Server.stream` continues at a position inside
+        a load.
         """
     def with_load(self, tables: str | Sequence[str], *, where: str | None = None) -> Position:
         """Returns the position at which a stream also loads tables, again or for the first time.
@@ -328,11 +332,11 @@ class Position:
 
         Args:
             tables: The tables, as ``database.table``. The stream's ``tables`` must select them. They need a key.
-            where: A condition in SQL of the rows to load. The server executes it as it is: do not insert text of other
-                people into it. The position contains it.
+            where: A condition in SQL that selects the rows to load. The server executes the text unchanged: do not
+                build it from input that you do not trust. The position contains the condition.
 
         Raises:
-            ConfigError: The position is a GTID set alone, or a name is not ``database.table``.
+            ConfigError: The position is only a GTID set, or a name is not ``database.table``.
         """
     def without_load(self) -> Position:
         """Returns the position without the load that is in progress there: a stream returns the changes alone.
@@ -360,7 +364,7 @@ class Position:
         """
     @staticmethod
     def after_gtids(gtid_set: str) -> Position:
-        """Returns the position that is a GTID set alone: the transactions that were read.
+        """Returns a position that is only a GTID set: the transactions that were read.
 
         Raises:
             ConfigError: The text is not a GTID set.
@@ -420,9 +424,10 @@ class ChangeBatch:
         """
     @property
     def table_schema(self) -> TableSchema:
-        """The structure that the table had when the changes were logged, as far as it is known: see :class:`TableSchema`.
+        """The known structure of the table at the time when the changes were logged: see :class:`TableSchema`.
 
-        It contains all columns of the table, whatever ``columns`` selects, and MariaDB's hidden columns of long unique keys.
+        It contains all columns of the table, also those that ``columns`` does not select, and MariaDB's hidden
+        columns of long unique keys.
         """
     def to_pyarrow(self) -> pa.RecordBatch:
         """Returns the rows as a ``pyarrow.RecordBatch``, without a copy."""
@@ -437,20 +442,22 @@ class ChangeBatch:
 
         The batch must have been read with :func:`event_keywords`.
 
-        ``"debezium-json"`` is the event value of Debezium's connectors for MySQL and MariaDB with default settings, without
-        its schema: decimals and bytes in base64, DATE in days, DATETIME in milliseconds, or in microseconds if it has
-        more than three digits, TIME in microseconds, TIMESTAMP as ISO 8601 in UTC, BIGINT UNSIGNED as a signed long. An
-        update that changes the key is a delete and a create; there are no tombstones.
+        ``"debezium-json"`` is the event value of Debezium's connectors for MySQL and MariaDB with default
+        settings, without its schema. Decimals and bytes are in base64, DATE is in days, TIME is in microseconds,
+        TIMESTAMP is in ISO 8601 in UTC, and BIGINT UNSIGNED is a signed long. DATETIME is in milliseconds, or in
+        microseconds if it has more than three fractional digits. An update that changes the key is a delete and a
+        create; there are no tombstones.
 
-        ``"ticdc-json"`` is the row changed event of TiCDC as its log prints it. Types are MySQL's codes, and strings and
-        bytes are in base64. ``flag`` is the sum of 1 binary, 2 handle key, 4 generated, 8 primary key, 16 unique key,
-        32 multiple key, 64 nullable, 128 unsigned. ``commit-ts`` is ``_commit_version``, which gives the order of
-        commits, not their time. With ``old_value=False`` a delete contains only its key; other columns are null.
+        ``"ticdc-json"`` is the row changed event of TiCDC as its log prints it. Types are MySQL's codes, and
+        strings and bytes are in base64. ``flag`` is the sum of 1 binary, 2 handle key, 4 generated, 8 primary key,
+        16 unique key, 32 multiple key, 64 nullable, 128 unsigned. ``commit-ts`` is ``_commit_version``, which
+        shows the order of commits, and not their time. With ``old_value=False``, a delete contains only its key;
+        other columns are null.
 
         Args:
             event_format: The tool whose events are written.
             source_name: Debezium's ``source.name``, the logical name of the server.
-            processed_ms: Debezium's ``ts_ms``, milliseconds since 1970; by default now.
+            processed_ms: Debezium's ``ts_ms``, in milliseconds since 1970; the default is the current time.
 
         Raises:
             ConfigError: The batch was not read with these keywords.
@@ -494,7 +501,7 @@ class SchemaChange:
         """The database that the statement creates, changes or drops. For tables, the database of the first table."""
     @property
     def tables(self) -> tuple[str, ...]:
-        """The tables that the statement changes, as ``database.table``: old and new names of a rename, none for a database."""
+        """The tables that the statement changes, as ``database.table``: for a rename the old and new names, for a database none."""
     @property
     def statement(self) -> str:
         """The text in the log."""
@@ -505,9 +512,10 @@ class SchemaChange:
     def changes_rows(self) -> bool:
         """True if the tables may have other rows afterwards, or other values in columns that they had before.
 
-        The log contains no row events for this. A copy of the tables must be emptied or read again. False if the rows stay
-        as they are, apart from columns that are added, removed or renamed. With a ``history``, the structures before the
-        statement are taken into account; without one, more statements count as changes of rows.
+        The log contains no row events for this. A copy of the tables must be emptied or read again. False if the
+        rows do not change, apart from columns that are added, removed or renamed. With a ``history``, the
+        structures before the statement are taken into account; without one, more statements count as changes of
+        rows.
         """
     @property
     def renames(self) -> list[tuple[str, str]]:
@@ -517,7 +525,7 @@ class SchemaChange:
         """The old and the new name of each column that an ALTER TABLE renames, in lower case."""
     @property
     def position(self) -> Position:
-        """The position at which to resume after it; inside a transaction (``CREATE TABLE ... SELECT``), before it and its rows."""
+        """The position at which to resume after the statement; for ``CREATE TABLE ... SELECT``, before the statement and its rows."""
     @property
     def commit_version(self) -> int:
         """The place of the statement in commit order, comparable with ``_commit_version`` of rows."""
@@ -561,8 +569,9 @@ class Truncate:
 class SkippedStatement:
     """A statement that may have changed rows and was logged as text. Frozen; its ``repr`` omits the statement.
 
-    It is an item of ``include="skipped_statement"`` with ``statements="skip"``; with ``statements="error"`` such a statement is
-    an :class:`UnsupportedEventError`. The log does not contain the changed rows, and does not always name the tables.
+    It is an item of ``include="skipped_statement"`` with ``statements="skip"``. With ``statements="error"``, such
+    a statement raises an :class:`UnsupportedEventError`. The log does not contain the changed rows, and does not
+    always name the tables.
 
     Examples:
         >>> keywords = {"include": "skipped_statement", "statements": "skip"}
@@ -593,11 +602,12 @@ class SkippedStatement:
 class UnloggedChange:
     """A change of rows that may have changed rows of other tables, which the log does not contain. Frozen.
 
-    It is an item of ``include="unlogged_change"``, and replaces the error or the warning of ``unlogged_changes``. Before MySQL
-    9.6, and in MariaDB, the actions CASCADE, SET NULL and SET DEFAULT of foreign keys are not logged; a MERGE table's changes
-    are logged without the names of the tables of its UNION. There is an item for each rows event of the
-    table, or in MariaDB for each statement. It can come before or after rows of its transaction, and a read that continues at a position before the end
-    of the transaction returns it again: read the rows of ``changed_tables`` again after the transaction.
+    It is an item of ``include="unlogged_change"``, and replaces the error or the warning of ``unlogged_changes``.
+    Before MySQL 9.6, and in MariaDB, the actions CASCADE, SET NULL and SET DEFAULT of foreign keys are not logged.
+    Changes of a MERGE table are logged without the names of the tables of its UNION. There is an item for each
+    rows event of the table, or in MariaDB for each statement. An item can come before or after rows of its
+    transaction. A read that continues at a position before the end of the transaction returns the item again.
+    After the transaction, read the rows of ``changed_tables`` again.
 
     Source: https://dev.mysql.com/doc/refman/8.4/en/create-table-foreign-keys.html
 
@@ -609,10 +619,10 @@ class UnloggedChange:
 
     @property
     def database(self) -> str:
-        """The database of the table whose rows the log changes."""
+        """The database of the table whose changed rows are in the log."""
     @property
     def table(self) -> str:
-        """The name of the table whose rows the log changes, without the database."""
+        """The name of the table whose changed rows are in the log, without the database."""
     @property
     def operation(self) -> Literal["delete", "update"] | None:
         """The change that the log contains; None if the table is a MERGE table."""
@@ -620,8 +630,8 @@ class UnloggedChange:
     def changed_tables(self) -> tuple[str, ...]:
         """The tables whose rows may have changed, as ``database.table``; empty if they are not known.
 
-        They are known from ``history`` or ``schemas``; a live stream without both queries them from the server. For MariaDB
-        the log contains them. Tables that are not selected are included.
+        They are known from ``history`` or ``schemas``. A live stream without both asks the server. The log of
+        MariaDB contains them. Tables that are not selected are included.
         """
     @property
     def foreign_keys(self) -> tuple[ForeignKey, ...]:
@@ -630,11 +640,11 @@ class UnloggedChange:
     def change_ordinals(self) -> tuple[int, int] | None:
         """The range of ``_change_ordinal`` of the rows of ``table`` for which these actions were executed, both ends included.
 
-        None if it is not known: for a statement of MariaDB whose log is larger than a segment.
+        None if it is not known. This is so for a statement of MariaDB whose events are larger than a segment.
         """
     @property
     def position(self) -> Position:
-        """The position at which to resume, as of the last batch or item before it: before the end of the transaction."""
+        """The position of the last batch or item before this one, at which to resume: before the end of the transaction."""
     @property
     def commit_version(self) -> int:
         """The place of the transaction in commit order: ``_commit_version`` of its rows."""
@@ -728,7 +738,7 @@ class Transaction:
 
 @final
 class Heartbeat:
-    """The server had nothing to send for the heartbeat's interval. Frozen; only of live streams.
+    """The server had nothing to send during the interval of the heartbeats. Frozen; only in live streams.
 
     It is an item of ``include="heartbeat"``::
 
@@ -770,8 +780,9 @@ _T_co = TypeVar("_T_co", covariant=True, default=ChangeBatch)
 class BinlogReader(Generic[_T_co]):
     """An iterator over :class:`ChangeBatch` and the items of ``include``, in log order. Also a context manager.
 
-    :func:`read_binlog` and :func:`read_split` return it. Errors in the log are raised by the iteration, after the rows
-    before them; their classes are those of :func:`read_binlog`. After :meth:`close`, it raises a ConfigError.
+    :func:`read_binlog` and :func:`read_split` return it. The iteration raises an error in the log after it has
+    returned the rows before the error. The classes of these errors are those of :func:`read_binlog`. After
+    :meth:`close`, the iteration raises a ConfigError.
 
     Examples:
         >>> with binarrow.read_binlog("binlog.000001", tables="shop.orders") as reader:
@@ -789,16 +800,19 @@ class BinlogReader(Generic[_T_co]):
     def stats(self) -> dict[str, Any]:
         """Returns counts so far.
 
-        ``bytes_read``, ``bytes_total`` (None if unknown), ``transactions`` (those with returned changes),
+        The keys are ``bytes_read``, ``bytes_total`` (None if unknown), ``transactions`` (with returned changes),
         ``rows_events``, ``changes`` (an update is one), ``rows`` (of the batches: an update is two, or one if the
-        layout is nested and the key does not change), ``loaded_rows`` (those of an initial load among them), ``batches``,
-        ``dropped_rows_events``, ``statements_skipped``, ``zero_dates`` (by column), ``unlogged_changes`` (by parent table: rows events that may have changed rows of other
-        tables by foreign keys), ``first_commit`` and ``last_commit`` (datetime or None), ``largest_transactions`` (those with
-        returned changes, a list of ``{"file", "offset", "bytes", "committed"}``, the largest first, at most ten),
-        ``seconds``, and ``tables``: a dict of ``database.table`` to ``{"inserts", "updates", "deletes", "bytes"}``: changes,
-        and bytes of their rows events; in streams also ``"loaded"`` and ``"loaded_bytes"``: of the inserts the rows of an
-        initial load, and their bytes in memory. A name with a dot is in backticks there: ```a`.`b.c```. ``rows`` and ``batches``
-        count each batch when it is returned; the other counts include only complete segments.
+        layout is nested and the key does not change), ``loaded_rows`` (the number of these rows that are of an
+        initial load), ``batches``, ``dropped_rows_events``, ``statements_skipped``, ``zero_dates`` (by column),
+        ``unlogged_changes`` (by parent table: rows events that may have changed rows of other tables by foreign
+        keys), ``first_commit`` and ``last_commit`` (datetime or None), ``largest_transactions``, ``seconds`` and
+        ``tables``. ``largest_transactions`` is a list of ``{"file", "offset", "bytes", "committed"}`` of the
+        transactions with returned changes, the largest first, at most ten. ``tables`` is a dict of
+        ``database.table`` to ``{"inserts", "updates", "deletes", "bytes"}``: the numbers of changes, and the bytes
+        of their rows events. In streams it also has ``"loaded"`` and ``"loaded_bytes"``: the number of inserts
+        that are rows of an initial load, and their bytes in memory. In this dict, a name with a dot is in
+        backticks: ```a`.`b.c```. ``rows`` and ``batches`` count each batch when it is returned. The other counts
+        include only complete segments.
 
         Examples:
             >>> reader = binarrow.read_binlog("binlog.000001")
@@ -818,41 +832,46 @@ class BinlogReader(Generic[_T_co]):
 
         Args:
             name: ``database.table``.
-            schema: The schema of all batches. None uses that of the first batch. If a schema is given, ``_present`` (in the nested
-                layout ``_present_before`` and ``_present_after``) has one bit for each of its columns, in their order; the
-                bit of a column that the table did not have at that position is 0.
-            on_schema_change: The reaction to a batch with another schema. ``"error"`` raises an error. ``"conform"`` maps columns by
-                their names (if there is no such name, by the name in other letter case). Missing columns are NULL, new
-                columns are dropped with one warning each, and types are widened. A conversion that would lose values is
-                a :class:`SchemaError`. In the nested layout the same applies inside ``before`` and ``after``.
-                ``"evolve"`` is the same, except that a batch is an error if it lacks columns of the schema and
-                has other columns, those of the envelope excepted: a column may have been renamed.
-            truncates: The reaction to a statement that removes or changes existing rows of the table without row events.
-                For a statement that empties the table (TRUNCATE, DROP TABLE, DROP DATABASE, CREATE OR REPLACE TABLE, RENAME to
-                another name, ENGINE=BLACKHOLE, the restart of the server for a MEMORY table): ``"skip"``; ``"error"``, a
-                :class:`SchemaError`; or ``"emit"``, which requires ``schema``: a row with the ``_change_type`` ``truncate``
-                (in the nested layout the ``_op`` ``t``), its version and time, the ``_change_ordinal`` -1, because it precedes
-                all rows of its transaction, and NULL in the other columns. A statement that changes rows in another way is an
-                error with ``"error"`` and ``"emit"``, and a warning with ``"skip"``: DROP, TRUNCATE or EXCHANGE PARTITION, IMPORT
-                TABLESPACE, RENAME of another table to this one's name, ALTER IGNORE, DROP and ADD of one column name,
-                CONVERT TO CHARACTER SET if characters may be lost, DROP SYSTEM VERSIONING, and every ALTER
-                TABLE clause that is not known to keep the rows.
+            schema: The schema of all batches. None uses that of the first batch. If a schema is given,
+                ``_present`` (in the nested layout ``_present_before`` and ``_present_after``) has one bit for each
+                column of the schema, in the same order. The bit of a column that the table did not have at that
+                position is 0.
+            on_schema_change: The reaction to a batch with another schema. ``"error"`` raises an error.
+                ``"conform"`` maps columns by their names (if there is no such name, by the name in other letter
+                case). Missing columns are NULL, new columns are dropped with one warning each, and types are
+                widened. A conversion that would lose values raises a :class:`SchemaError`. In the nested layout
+                the same applies inside ``before`` and ``after``. ``"evolve"`` does the same, with one exception. A
+                batch that lacks columns of the schema and has other columns is an error, because a column may have
+                been renamed. Columns of the envelope do not count.
+            truncates: The reaction to a statement that removes or changes existing rows of the table without row
+                events. These statements empty the table: TRUNCATE, DROP TABLE, DROP DATABASE, CREATE OR REPLACE
+                TABLE, RENAME to another name, ENGINE=BLACKHOLE, and the restart of the server for a MEMORY table.
+                ``"skip"`` skips such a statement, and ``"error"`` raises a :class:`SchemaError`. ``"emit"``
+                requires ``schema``, and returns a row with the ``_change_type`` ``truncate`` (in the nested layout
+                the ``_op`` ``t``). The row has the version and time of the statement, the ``_change_ordinal`` -1,
+                because it precedes all rows of its transaction, and NULL in the other columns. A statement that
+                changes rows in another way is an error with ``"error"`` and ``"emit"``, and a warning with
+                ``"skip"``. Such statements are DROP, TRUNCATE or EXCHANGE PARTITION, IMPORT TABLESPACE, RENAME of
+                another table to this table's name, ALTER IGNORE, DROP and ADD of one column name, CONVERT TO
+                CHARACTER SET if characters may be lost, DROP SYSTEM VERSIONING, and every ALTER TABLE clause that
+                is not known to keep the rows.
 
-                The same applies to MODIFY or CHANGE of a column in ``schema``, and to ADD PRIMARY KEY, unless the new type
-                is known to keep every value of the old type: INT to BIGINT does, DATETIME(6) to DATETIME does not. The
-                old type comes from ``history``, or from the last rows of the table in this read. If it is not known,
-                the values count as changed. Without ``history`` it is not known which columns are generated or
-                AUTO_INCREMENT. Changed values of a column that is generated from a column with a new type are then not
-                detected. A definition with AUTO_INCREMENT then counts as a change, except that for an integer that is the
-                primary key it is a warning. A definition without a character set under a ``sql_mode`` that is not strict
-                is a warning as well. If the log does not name the columns, FIRST, AFTER and DROP COLUMN also count as
-                changes. New columns do not count as changes: see ``on_schema_change``. A swap by gh-ost or
-                pt-online-schema-change does not change the rows of the table: see ``online_schema_change``. REPAIR TABLE
-                and REPAIR PARTITION, which may remove damaged rows, cause a warning for each table.
+                The same applies to MODIFY or CHANGE of a column in ``schema``, and to ADD PRIMARY KEY, unless the
+                new type is known to keep every value of the old type. INT to BIGINT keeps every value, DATETIME(6)
+                to DATETIME does not. The old type comes from ``history``, or from the last rows of the table in
+                this read. If it is not known, the values count as changed. Without ``history``, it is not known
+                which columns are generated or AUTO_INCREMENT. If a column is generated from a column that gets a
+                new type, its changed values are then not detected. A definition with AUTO_INCREMENT then counts
+                as a change; for an integer that is the primary key it only causes a warning. A definition without
+                a character set, with a ``sql_mode`` that is not strict, also causes a warning. If the log does not
+                name the columns, FIRST, AFTER and DROP COLUMN also count as changes. New columns do not count as
+                changes: see ``on_schema_change``. A swap by gh-ost or pt-online-schema-change does not change the
+                rows of the table: see ``online_schema_change``. REPAIR TABLE and REPAIR PARTITION, which may
+                remove damaged rows, cause a warning for each table.
 
-                With ``"error"`` and ``"emit"``, a statement that may concern another table is an error too: one that
-                writes the name in other letter case (see ``lower_case_table_names``), or one that uses a temporary table
-                that may have the same name.
+                With ``"error"`` and ``"emit"``, a statement that may concern another table is an error too. Such a
+                statement writes the name in other letter case (see ``lower_case_table_names``), or uses a
+                temporary table that may have the same name.
 
         Raises:
             ConfigError: The reader has already returned something, ``include`` contains items, or ``truncates="emit"`` is
@@ -869,11 +888,13 @@ class BinlogReader(Generic[_T_co]):
         a JSON document that is ``null`` cannot be distinguished from NULL; therefore the VARIANT then has an additional
         key, the column's name followed by a space.
 
-        Rows of one table are in log order. ``_commit_version`` and ``_change_ordinal`` give the order over several tables.
+        Rows of one table are in log order. ``_commit_version`` and ``_change_ordinal`` define the order of rows of
+        several tables.
 
         Args:
-            truncates: The reaction to a statement that empties a table, as for :meth:`table`. ``"emit"`` returns a row with the
-                ``_op`` ``t``. For DROP DATABASE its ``_table`` is NULL, because it applies to all tables of the database.
+            truncates: The reaction to a statement that empties a table, as for :meth:`table`. ``"emit"`` returns a
+                row with the ``_op`` ``t``. For DROP DATABASE, the ``_table`` of this row is NULL, because the
+                statement applies to all tables of the database.
 
         Raises:
             ConfigError: The types are not those of Spark, the reader has already returned something, or ``include``
@@ -966,8 +987,9 @@ class TableRows:
             for batch in rows:
                 print(batch.num_rows, "rows at", rows.position)
 
-    The iteration raises a ConnectionLostError if the connection is lost: the snapshot is then lost too, and the
-    table must be read from its first row. It raises a SchemaError if a statement changes the table while it is read.
+    If the connection is lost, the iteration raises a ConnectionLostError. The snapshot is then lost too, and the
+    table must be read again from its first row. If a statement changes the table while it is read, the iteration
+    raises a SchemaError.
     """
 
     @property
@@ -981,7 +1003,7 @@ class TableRows:
         """
     @property
     def is_exact(self) -> bool:
-        """True if the snapshot contains no transaction from ``position`` on."""
+        """True if the snapshot contains no transaction after ``position``."""
     @property
     def rows(self) -> int:
         """The number of rows that were returned so far."""
@@ -1293,12 +1315,13 @@ def read_binlog(
     Reading starts when the first batch is requested.
 
     Args:
-        source: A path, a glob, a folder, bytes, an open binary file, or several of them in log order. Paths, globs and
-            folders may be URIs that pyarrow.fs or fsspec opens: ``s3://bucket/binlog.*``. In URIs, ``*`` and ``[...]`` are
-            wildcards, and ``?`` begins a query string. A glob or a folder matches files whose names end with a number. A dict maps names in the server's log to files, in log order:
-            ``{"binlog.000004": "txns.binlog"}``. If all files are
-            consecutive files of one log, a file whose own name has no number gets the server's name from its own Rotate
-            event or that of the file before it; otherwise it keeps its own name.
+        source: A path, a glob, a folder, bytes, an open binary file, or several of them in log order. Paths, globs
+            and folders may be URIs that pyarrow.fs or fsspec opens: ``s3://bucket/binlog.*``. In URIs, ``*`` and
+            ``[...]`` are wildcards, and ``?`` begins a query string. A glob or a folder matches files whose names
+            end with a number. A dict maps names in the server's log to files, in log order:
+            ``{"binlog.000004": "txns.binlog"}``. If all files are consecutive files of one log, a file whose own name has no number
+            gets the server's name. This name is taken from the Rotate event of the file before it, or from its own
+            Rotate event. Otherwise the file keeps its own name.
         tables: The tables to read: globs of ``database.table``.
 
             Rows of other tables are skipped and not decoded. None reads all tables. An empty list
@@ -1557,7 +1580,7 @@ def read_binlog(
         SchemaError: A statement in a dict of ``schemas`` cannot be parsed.
         InputError: A file cannot be read. :class:`MissingInputError` and others are subclasses.
 
-    Errors in the bytes of the files are raised by the reader, after the rows before them.
+    The reader raises errors in the bytes of the files, after it has returned the rows before them.
 
     Examples:
         >>> for change in binarrow.read_binlog("binlog.000001", tables="shop.orders"):
@@ -1670,8 +1693,8 @@ def link_splits(
     Args:
         splits: The results of :func:`scan_splits` for all files, in log order.
         gaps: ``"allow"`` accepts files that do not follow each other.
-        history: As in :func:`read_binlog`. It is followed to the end of the files here. Every range contains the schemas of its
-            tables, so that :func:`read_split` needs no history.
+        history: As in :func:`read_binlog`. This function applies the statements up to the end of the files to the
+            history. Every range contains the schemas of its tables, so that :func:`read_split` needs no history.
         tables: The tables whose schemas are added, as globs of ``database.table``. None adds those of all tables, which
             makes ranges larger.
         skip_events: As in :func:`read_binlog`.
@@ -1850,8 +1873,7 @@ def build_index(
     Args:
         path: The path or URI of the file.
         segment_bytes: The approximate size of the parts that can be skipped; None means 1 MiB.
-        most_bytes: The size of the index at most; None means 0.5 % of the log, or 4 KiB for a
-            small log.
+        most_bytes: The maximum size of the index; None means 0.5 % of the log, or 4 KiB for a small log.
         storage_options: As in :func:`read_binlog`.
 
     Raises:
@@ -1874,8 +1896,8 @@ def find_logs(
 ) -> dict[str, list[str]]:
     """Returns the files of each folder in which files match, in log order.
 
-    Functions that read a log refuse a glob whose matches are in several folders, unless their
-    numbers are consecutive: they may be the logs of several servers. Read each list alone.
+    Functions that read a log refuse a glob that matches files in several folders, unless the numbers of the files
+    are consecutive, because they may be the logs of several servers. Read the files of each folder separately.
 
     Args:
         source: As in :func:`expand_source`.
@@ -2047,7 +2069,8 @@ class ConnectionSpec:
 class Column:
     """A column of a :class:`TableSchema`. Frozen, hashable, picklable.
 
-    Its arguments are its properties. If only the log describes the table, a property that it does not contain is None.
+    Its arguments are its properties. If only the log describes the table, a property that the log does not contain
+    is None.
 
     Examples:
         >>> batch = next(binarrow.read_binlog("binlog.000001", tables="shop.orders"))
@@ -2080,7 +2103,8 @@ class Column:
     def type(self) -> str:
         """The type as ``SHOW CREATE TABLE`` writes it, for example ``int unsigned`` or ``enum('a','b')``.
 
-        If only the log describes the column, without display width, ZEROFILL, and the digits of FLOAT and DOUBLE.
+        If only the log describes the column, the type is without display width, ZEROFILL, and the digits of FLOAT
+        and DOUBLE.
         """
     @property
     def nullable(self) -> bool:
@@ -2107,8 +2131,8 @@ class Column:
     def default(self) -> str | None:
         """The SQL after DEFAULT in ``create_statement``; None if there is none, or if it is NULL.
 
-        When columns are compared, only its presence counts: servers write a value otherwise than the statement in the
-        log (``'5'`` for ``5``, for example).
+        When columns are compared, only the presence of a default counts, because servers and the statement in the
+        log may write the same value in different forms (``'5'`` and ``5``, for example).
         """
     @property
     def has_default(self) -> bool | None:
@@ -2179,13 +2203,14 @@ class Key:
 class TableSchema:
     """The structure of a table. Frozen, hashable, picklable.
 
-    :meth:`Server.describe` returns that of a server's table, :meth:`Server.schemas` of all its tables,
-    :meth:`SchemaHistory.find` that at any position of the log, and :attr:`ChangeBatch.table_schema` that of a change. They are
-    equal if the table is the same. ``create_statement`` is not compared. The arguments are the properties of the same names.
+    :meth:`Server.describe` returns the structure of one table of a server, and :meth:`Server.schemas` those of all
+    its tables. :meth:`SchemaHistory.find` returns the structure at a position of the log, and
+    :attr:`ChangeBatch.table_schema` the one of a change. Structures of the same table are equal.
+    ``create_statement`` is not compared. The arguments are the properties of the same names.
 
-    If the log alone describes a table, in a read without ``schemas`` and ``history``, properties that it does not contain are
-    None, and so is ``comment``. ``keys`` then contains at most one key: the one that the server calls primary, which may be
-    the first unique key of columns that are NOT NULL.
+    In a read without ``schemas`` and ``history``, only the log describes a table. Properties that the log does not
+    contain are then None, and so is ``comment``. ``keys`` then contains at most one key: the one that the server
+    calls primary, which may be the first unique key of columns that are NOT NULL.
 
     Examples:
         >>> batch = next(binarrow.read_binlog("binlog.000001", tables="shop.orders"))
@@ -2222,8 +2247,8 @@ class TableSchema:
     def create_statement(self) -> str | None:
         """The CREATE TABLE statement; None for a structure that was read from the log.
 
-        In the result of :meth:`Server.describe`, it is the output of ``SHOW CREATE TABLE``, otherwise a statement with all
-        character sets and collations.
+        In the result of :meth:`Server.describe`, it is the output of ``SHOW CREATE TABLE``. Otherwise it is a
+        statement with all character sets and collations.
         """
     @property
     def primary_key(self) -> tuple[str, ...]:
@@ -2275,7 +2300,7 @@ class TableSchemas:
         """
     @property
     def lower_case_table_names(self) -> int:
-        """The server's variable of this name. 0 means that names in other letter case are other names."""
+        """The server's variable of this name. 0 means that names are compared with letter case."""
     def _repr_html_(self) -> str: ...
 
 @final

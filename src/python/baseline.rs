@@ -50,7 +50,7 @@ impl PyBaseline {
         found.map(|found| found.into_python(py)).transpose()
     }
 
-    /// The server's variable of this name. 0 means that names in other letter case are other names.
+    /// The server's variable of this name. 0 means that names are compared with letter case.
     #[getter]
     fn lower_case_table_names(&self) -> u8 {
         self.0.lower_case_table_names

@@ -62,7 +62,7 @@ impl PySchemaChange {
         &self.change.database
     }
 
-    /// The tables that the statement changes, as ``database.table``: old and new names of a rename, none for a database.
+    /// The tables that the statement changes, as ``database.table``: for a rename the old and new names, for a database none.
     #[getter]
     fn tables<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         PyTuple::new(py, self.change.tables.iter().map(ToString::to_string))
@@ -99,7 +99,7 @@ impl PySchemaChange {
         self.change.renamed_columns.clone()
     }
 
-    /// The position at which to resume after it; inside a transaction (``CREATE TABLE ... SELECT``), before it and its rows.
+    /// The position at which to resume after the statement; for ``CREATE TABLE ... SELECT``, before the statement and its rows.
     #[getter]
     fn position(&self) -> PyPosition {
         self.at.position.clone()

@@ -36,7 +36,7 @@ impl PyPosition {
         self.0.offset
     }
 
-    /// The identity of the server: its ``server_uuid``, MariaDB's ``server_uid``, or else its ``server_id``. None in files.
+    /// The identity of the server: its ``server_uuid``, MariaDB's ``server_uid``, or else its ``server_id``. None for positions in files.
     #[getter]
     fn server(&self) -> Option<&str> {
         self.0.server.as_deref()
@@ -48,7 +48,7 @@ impl PyPosition {
         self.0.gtid_set.as_ref().map(ToString::to_string)
     }
 
-    /// The number at the end of the file's name: 42 for ``binlog.000042``. None if the name has none.
+    /// The number at the end of the file's name: 42 for ``binlog.000042``. None if the name has no number.
     #[getter]
     fn file_number(&self) -> Option<u64> {
         file_number(&self.0.file)
@@ -78,13 +78,13 @@ impl PyPosition {
         self.0.visible
     }
 
-    /// The position without ``ahead``. A reader that starts there returns the rows beyond it again.
+    /// The position without ``ahead``. A reader that starts there returns the rows after it again.
     #[getter]
     fn base(&self) -> Self {
         Self(self.0.base())
     }
 
-    /// The tables (``database.table``) that have changes delivered beyond the base, sorted.
+    /// The tables (``database.table``) that have changes delivered after the base, sorted.
     #[getter]
     fn ahead<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         PyTuple::new(py, tables_ahead(&self.0))

@@ -300,7 +300,7 @@ impl PyTableRows {
         self.0.snapshot.as_ref().map(|snapshot| PyPosition(snapshot.position.clone()))
     }
 
-    /// True if the snapshot contains no transaction from ``position`` on.
+    /// True if the snapshot contains no transaction after ``position``.
     #[getter]
     fn is_exact(&self) -> bool {
         self.0.snapshot.as_ref().is_some_and(|snapshot| snapshot.is_exact)

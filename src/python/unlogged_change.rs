@@ -18,13 +18,13 @@ pub(super) struct PyUnloggedChange {
 
 #[pymethods]
 impl PyUnloggedChange {
-    /// The database of the table whose rows the log changes.
+    /// The database of the table whose changed rows are in the log.
     #[getter]
     fn database(&self) -> &str {
         &self.change.table.database
     }
 
-    /// The name of the table whose rows the log changes, without the database.
+    /// The name of the table whose changed rows are in the log, without the database.
     #[getter]
     fn table(&self) -> &str {
         &self.change.table.table
@@ -58,7 +58,7 @@ impl PyUnloggedChange {
         Some((i64::from(first) << 32, i64::from(last) << 32 | i64::from(u32::MAX)))
     }
 
-    /// The position at which to resume, as of the last batch or item before it: before the end of the transaction.
+    /// The position of the last batch or item before this one, at which to resume: before the end of the transaction.
     #[getter]
     fn position(&self) -> PyPosition {
         self.at.position.clone()
