@@ -1335,7 +1335,7 @@ def read_binlog(
             ``tables`` or their databases, as :class:`SchemaChange`. ``"truncate"``: tables that are
             emptied, as :class:`Truncate`. ``"skipped_statement"``: statements that
             ``statements="skip"`` skips, as :class:`SkippedStatement`. ``"unlogged_change"``:
-            changes that may have changed rows of other tables without being logged, as
+            changes that may have changed rows of other tables that are not in the log, as
             :class:`UnloggedChange`, in any place among the rows of their transaction.
             ``"transaction"``: the begin and end of every transaction, also of those without changes
             of ``tables``, as :class:`Transaction`. ``"heartbeat"``: a live stream's heartbeats, as
@@ -1344,7 +1344,7 @@ def read_binlog(
             by gh-ost or pt-online-schema-change: ``"evidence"`` requires marks of the tool in the
             log; ``"trust"`` accepts the names of the tables, and leaves out the tool's own tables.
 
-            A swap that is recognized does not change the rows of the table. It is one
+            A swap that is recognized does not change the rows of the table. It is returned as one
             :class:`SchemaChange` of the table, with its ``tool``. The marks are gh-ost's comment in
             the statement of the swap, and the three triggers of pt-online-schema-change, if they
             are created after the start of the read. Without marks the swap is an ordinary rename,
@@ -1357,20 +1357,21 @@ def read_binlog(
 
             With 1 and 2, ``Orders`` and ``orders`` are one table: row events have its name in lower
             case, and statements (``TRUNCATE Orders``) have it as it was typed. The log does not
-            contain the value; a live read gets it from the server, and a ``history`` from its
-            baseline. None means that the value is not known. Names then differ by case if a row
-            event has a table name with capital letters. If no row event has one, a statement that
-            names a table of ``tables`` in other letter case is returned with a warning by
-            ``include``; with ``truncates`` it is a :class:`SchemaError`, or a warning for
-            ``"skip"``. Any other value is a :class:`ConfigError`.
+            contain the value. A live read gets it from the server, and a ``history`` gets it from
+            its baseline. None means that the value is not known. If a row event then has a table
+            name with capital letters, names in other letter case are other names. If no row event
+            has one, a statement may name a table of ``tables`` in other letter case. ``include``
+            returns such a statement with a warning. With ``truncates``, it raises a
+            :class:`SchemaError`, or causes a warning for ``"skip"``. Any other value raises a
+            :class:`ConfigError`.
         columns: The columns to keep, by glob of ``database.table``: ``{"shop.orders": ["id",
             "total"]}``.
 
             Other columns are not decoded and are not in the schema. The columns have the same order
-            as in the table. If several globs match a table, the columns of all of them are kept.
-            Tables that no glob matches keep all columns. A column that the table does not have is a
-            :class:`SchemaError`. Options that use the key work even if its columns are not kept,
-            and ``present`` has a bit for each column of the table.
+            as in the table. If several globs match a table, the columns of all of these globs are
+            kept. Tables that no glob matches keep all columns. A column that the table does not
+            have raises a :class:`SchemaError`. Options that use the key also work if the columns of
+            the key are not kept. ``present`` has a bit for each column of the table.
         operations: The operations to return: ``"insert"``, ``"update"``, ``"delete"``.
 
             These are the operations on the source: an update that changes the key counts as an
@@ -1379,21 +1380,22 @@ def read_binlog(
         where: A condition on the values of a change, in a part of SQL: ``"status = 'paid' AND
             old.status <> 'paid'"``.
 
-            A column without a prefix is compared in the row before and in the row after the change:
-            a change is returned, with both rows, if the condition is true for one of the two.
+            A column without a prefix is compared in the row before and in the row after the change.
+            If the condition is true for one of the two, the change is returned, with both rows.
             ``old.`` and ``new.`` name the row before and the row after the change. An insert has no
             row before it, and a delete none after it: columns of such rows are NULL. The operators
             are ``=``, ``<>``, ``!=``, ``<``, ``<=``, ``>``, ``>=``, ``IN``, ``BETWEEN``, ``LIKE``,
             ``IS NULL``, ``AND``, ``OR``, ``NOT``; names may be in backquotes. As in SQL, a
-            comparison with NULL is not true, and neither is its negation. Text is compared by its
-            characters, and bytes by their values: letter case, accents and spaces at the end
-            matter, in any collation. Dates and times are strings; a TIMESTAMP without ``Z`` or an
-            offset is in UTC. A zero date that is returned as NULL is NULL. JSON, GEOMETRY and
-            VECTOR are only compared with NULL. Each table that is read must have the columns, and
-            they must be in ``columns`` and not in ``mask``: otherwise it is a :class:`ConfigError`,
-            as is a comparison that does not fit the type of a column. It is a :class:`SchemaError`
-            if the log leaves out a column that is needed (``binlog_row_image``). Requires
-            ``old_value``. Existing rows of an initial load are not supported.
+            comparison with NULL is not true, and its negation is not true either. Text is compared
+            by its characters, and bytes by their values. So values that differ in letter case,
+            accents or spaces at the end are different, in any collation. Dates and times are
+            strings; a TIMESTAMP without ``Z`` or an offset is in UTC. A zero date that is returned
+            as NULL is NULL. JSON, GEOMETRY and VECTOR are only compared with NULL. Each table that
+            is read must have the columns of the condition. They must be in ``columns``, and not in
+            ``mask``. Otherwise a :class:`ConfigError` is raised, and also if a comparison does not
+            fit the type of a column. If the log leaves out a column that is needed
+            (``binlog_row_image``), a :class:`SchemaError` is raised. Requires ``old_value``.
+            Existing rows of an initial load are not supported.
         unlogged_changes: The reaction if a foreign key's CASCADE, SET NULL or SET DEFAULT may have
             changed rows that the log does not contain (before MySQL 9.6, and in MariaDB):
             ``"error"``, ``"warn"`` or ``"ignore"``.
@@ -1401,11 +1403,11 @@ def read_binlog(
             The log shows only that rows of the parent table were deleted or got other keys. This
             also applies to later MySQL versions with ``innodb_native_foreign_keys=ON``. ``"error"``
             raises an :class:`UnsupportedEventError`. ``"warn"`` issues a warning for each parent,
-            and counts in ``stats()``. ``"ignore"`` does nothing. None means ``"error"`` for a
-            mirror (``truncates="error"`` or ``"emit"`` of :meth:`BinlogReader.table`) if an action
-            is known to change its table. Otherwise it means ``"warn"``, also if the actions are not
-            known. The actions are taken from ``history`` or ``schemas``; a mirror of a live server
-            queries them from the server. MariaDB's log shows for each statement which tables its
+            and ``stats()`` counts these changes. ``"ignore"`` does nothing. None means ``"error"``
+            for a mirror (``truncates="error"`` or ``"emit"`` of :meth:`BinlogReader.table`) if an
+            action is known to change its table. Otherwise it means ``"warn"``, also if the actions
+            are not known. The actions are taken from ``history`` or ``schemas``; a mirror of a live
+            server asks the server for them. MariaDB's log shows for each statement which tables its
             actions can change. Parents that are not in ``tables`` count too. The same applies to
             MERGE tables: if rows of a MERGE table change, rows of the tables of its UNION change,
             and the log contains only the name of the MERGE table. A table is known to be a MERGE
@@ -1420,18 +1422,19 @@ def read_binlog(
                 hmac.new(salt, value.encode(), "sha256").hexdigest()
 
             If several globs match a column, the first one applies. If a glob contains the name of a
-            table without wildcards, and matches none of its columns, it is a :class:`SchemaError`.
-            The hashed value is what ``SELECT`` prints; ``types`` does not change it. Numbers are
-            hashed as digits (``-5``, ``1.50``), without the zeros of ZEROFILL; FLOAT and DOUBLE
-            have the fewest digits that identify the number (``0.1``, ``1.5e20``), and BIT is a
-            number. Dates and times are hashed as ``2024-02-29 10:00:00.25``, also zero dates, and
-            TIMESTAMP in UTC. Text is hashed in UTF-8, JSON as MySQL prints it, and ENUM and SET by
-            their members, or by the number if the log does not name the members. BINARY (with the
-            zeros at its end), VARBINARY, BLOB, GEOMETRY and VECTOR are hashed as stored. MariaDB's
-            UUID, INET4 and INET6 are hashed as text with ``schemas``, otherwise as bytes. A glob
-            that matches no column is reported in a warning at the end of the input: test a new glob
-            on a few files before you use it for a stream that does not end. The statement of a
-            :class:`SchemaChange` is not masked; it contains defaults and comments.
+            table without wildcards, and matches none of the columns of this table, a
+            :class:`SchemaError` is raised. The hashed value is the text that ``SELECT`` prints;
+            ``types`` does not change it. Numbers are hashed as digits (``-5``, ``1.50``), without
+            the zeros of ZEROFILL; FLOAT and DOUBLE have the fewest digits that identify the number
+            (``0.1``, ``1.5e20``), and BIT is a number. Dates and times are hashed as ``2024-02-29
+            10:00:00.25``, also zero dates, and TIMESTAMP in UTC. Text is hashed in UTF-8, JSON as
+            MySQL prints it, and ENUM and SET by their members, or by the number if the log does not
+            name the members. BINARY (with the zeros at its end), VARBINARY, BLOB, GEOMETRY and
+            VECTOR are hashed as stored. MariaDB's UUID, INET4 and INET6 are hashed as text with
+            ``schemas``, otherwise as bytes. A warning at the end of the input reports a glob that
+            matches no column. A stream may have no end, so test a new glob on a few files first.
+            The statement of a :class:`SchemaChange` is not masked; it contains defaults and
+            comments.
         mask_salt: The secret for ``"sha256"`` in ``mask``. Without it, values cannot be found by
             hashing guesses.
 
@@ -1442,14 +1445,14 @@ def read_binlog(
 
             None starts at the beginning of the first file. With a GTID set, all transactions that
             are not in the set are read. If the first file begins after such a transaction, older
-            files are missing, which is a :class:`ConfigError`.
+            files are missing, and a :class:`ConfigError` is raised.
         stop: The place at which the read ends, in the same forms as ``start``. Transactions that
             end at or before it are read.
 
-            None reads to the end of the last file. Of a position, only its ``base`` is used. With a
-            GTID set, the read ends before the first transaction that is not in the set. If the
-            files end before the set is complete, newer files are missing, which is a
-            :class:`ConfigError` after the last row.
+            None reads to the end of the last file. If it is a position, only its ``base`` is used.
+            With a GTID set, the read ends before the first transaction that is not in the set. If
+            the files end before the set is complete, newer files are missing. A
+            :class:`ConfigError` is then raised after the last row.
         layout: The form of rows: ``"flat"`` returns one row for each row image, ``"nested"`` one
             row for each change, with the structs ``before`` and ``after``.
 
@@ -1459,11 +1462,11 @@ def read_binlog(
             and ``_present_after`` replace ``_present``.
         old_value: Also return rows as they were before a change.
 
-            Without these rows, an update is only its ``update_postimage``. A ``delete`` has only
-            the columns of the table's key, and NULL in the others. An update that changes the key
-            is a ``delete`` of the old key, then the ``update_postimage`` or ``insert``. The key is
-            the primary key if the log or ``schemas`` contains it, otherwise the first UNIQUE key of
-            NOT NULL columns in ``schemas``, otherwise the complete row.
+            If this is False, an update is only its ``update_postimage``. A ``delete`` has only the
+            columns of the table's key, and NULL in the other columns. An update that changes the
+            key is a ``delete`` of the old key, then the ``update_postimage`` or ``insert``. The key
+            is the primary key if the log or ``schemas`` contains it, otherwise the first UNIQUE key
+            of NOT NULL columns in ``schemas``, otherwise the complete row.
         split_key_updates: Return an update that changes the key as a ``delete`` and an ``insert``.
 
             Keys are compared by their bytes. This needs complete images of both rows
@@ -1473,17 +1476,17 @@ def read_binlog(
             MINIMAL or NOBLOB): ``"null"``, or ``"error"``.
 
             With ``"null"``, the column ``present`` of the ``envelope`` distinguishes these columns
-            from columns that are NULL. ``"error"`` raises a :class:`SchemaError` if the image of an
-            inserted or updated row leaves out a selected column and ``present`` is not in the
-            ``envelope``.
+            from columns that are NULL. With ``"error"``, if ``present`` is not in the ``envelope``,
+            and the image of an inserted or updated row leaves out a selected column, a
+            :class:`SchemaError` is raised.
         envelope: The columns to add to those of the table, by their names without the prefix.
 
             None adds ``change_type``, ``commit_version``, ``commit_timestamp`` and
-            ``change_ordinal``; an empty list adds none. The others are ``gtid`` (of the commit; of
-            XA COMMIT too), ``original_commit_timestamp`` (on the server that made the change; MySQL
-            8 and later), ``thread_id`` (the connection that made the change, if the log contains
-            it), ``xid`` (the number of the Xid event; NULL if another event commits), ``query``
-            (the statement; it needs ``binlog_rows_query_log_events`` or
+            ``change_ordinal``; an empty list adds none. The others are ``gtid`` (of the commit,
+            also of an XA COMMIT), ``original_commit_timestamp`` (on the server that made the
+            change; MySQL 8 and later), ``thread_id`` (the connection that made the change, if the
+            log contains it), ``xid`` (the number of the Xid event; NULL if another event commits),
+            ``query`` (the statement; it needs ``binlog_rows_query_log_events`` or
             ``binlog_annotate_row_events``), ``binlog_file``, ``binlog_position``, ``server_id`` and
             ``present`` (one bit for each column of the table that the image contains, or for each
             column of a given schema: see :meth:`BinlogReader.table`).
@@ -1508,19 +1511,19 @@ def read_binlog(
             and ``CREATE TABLE`` statements, such as the output of ``mysqldump --no-data shop`` or
             ``mariadb-dump``; other statements are ignored. A ``Path`` is a file with such text. A
             :class:`TableSchema`, such as the result of ``server.describe()``, is accepted as well,
-            also in a dict or a list. Metadata in the log takes precedence: a statement that
-            contradicts it, because the table was altered since, is a :class:`SchemaError`. Servers
-            print ``?`` for characters beyond U+FFFF in members of ENUM and SET: a member with one
-            causes a warning.
+            also in a dict or a list. Metadata in the log takes precedence. If a statement
+            contradicts it, because the table was altered later, a :class:`SchemaError` is raised.
+            In members of ENUM and SET, servers print ``?`` instead of characters above U+FFFF. A
+            member with a ``?`` causes a warning.
         history: A history of table schemas: a :class:`binarrow.SchemaHistory`, or its URL or path.
 
-            Each row is decoded with the schema that its table had at that position, whatever the
-            schema is now. Statements in the log that change tables are followed, and stored if the
-            history does not contain them yet. If the history ends before ``start``, the log between
-            the two is read first, without its rows. A part of the log that the history does not
-            cover and that cannot be read is a :class:`SchemaError`; so is a row of a table whose
-            schema is not known or does not fit the log. ``history`` and ``schemas`` cannot be used
-            together.
+            Each row is decoded with the schema that its table had at the position of the row, and
+            not with the current one. Statements in the log that change tables are applied, and
+            stored if the history does not contain them yet. If the history ends before ``start``,
+            the log between the two is read first, without its rows. A :class:`SchemaError` is
+            raised if the history does not cover a part of the log and that part cannot be read. It
+            is also raised for a row of a table whose schema is not known or does not fit the log.
+            ``history`` and ``schemas`` cannot be used together.
         batch_rows: The maximum number of rows in a batch.
 
             None means 65 536. The two rows of an update stay together. Zero is a
@@ -1546,28 +1549,29 @@ def read_binlog(
 
             ``"error"`` raises an :class:`UnsupportedEventError`. ``"skip"`` skips the statement;
             ``stats()`` counts these statements in ``statements_skipped``, and
-            ``include="skipped_statement"`` returns each. Every statement counts as one that may
-            change rows, unless it is known not to: DDL, account management, maintenance.
+            ``include="skipped_statement"`` returns each. These statements are known to change no
+            rows: DDL, account management, maintenance. All other statements count as statements
+            that may change rows.
         skip_events: Type codes of events to skip that this version does not decode, such as events
             of other vendors.
 
-            Without their codes, such events are an :class:`UnsupportedEventError`. The codes of
-            statements are a :class:`ConfigError`: see ``statements``.
+            Without their codes, such events raise an :class:`UnsupportedEventError`. The codes of
+            statements raise a :class:`ConfigError`: see ``statements``.
         gaps: The reaction to files that do not follow each other: ``"error"``, or ``"allow"``.
 
             ``"error"`` raises a :class:`ConfigError` that names the files. With ``"allow"``, files
             that are missing between the given files and a GTID set in ``start`` or ``stop`` cause a
             warning.
-        index: The use of an index beside a file, which :func:`write_index` writes: ``"use"`` skips
+        index: The use of an index next to a file, which :func:`write_index` writes: ``"use"`` skips
             parts of the file that contain no row to return, or ``"ignore"``.
 
-            With ``tables`` or ``where``, only the other parts are read: damage to a part that is
-            skipped is not noticed, ``stats()`` does not contain it, and no warning is about it. An
-            index that does not fit the file is not used, with a warning.
+            With ``tables`` or ``where``, only the other parts are read. Damage in a part that is
+            skipped is not detected, ``stats()`` does not count the part, and there are no warnings
+            about it. If an index does not fit the file, it is not used, and a warning reports this.
         verify_checksum: Verify the CRC32 of every event.
 
-            A wrong checksum is a :class:`ChecksumError`. Logs without checksums are read as they
-            are.
+            A wrong checksum raises a :class:`ChecksumError`. Logs without checksums are read as
+            they are.
         storage_options: Settings for the file system of a URI, if the environment does not provide
             them.
 

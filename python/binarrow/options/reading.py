@@ -95,8 +95,9 @@ OPTIONS = (
 
         ``"error"`` raises an :class:`UnsupportedEventError`. ``"skip"`` skips the statement;
         ``stats()`` counts these statements in ``statements_skipped``, and
-        ``include="skipped_statement"`` returns each. Every statement counts as one that may change
-        rows, unless it is known not to: DDL, account management, maintenance.
+        ``include="skipped_statement"`` returns each. These statements are known to change no rows:
+        DDL, account management, maintenance. All other statements count as statements that may
+        change rows.
         """,
         TASKS,
         Spark(),
@@ -110,8 +111,8 @@ OPTIONS = (
         Type codes of events to skip that this version does not decode, such as events of other
         vendors.
 
-        Without their codes, such events are an :class:`UnsupportedEventError`. The codes of
-        statements are a :class:`ConfigError`: see ``statements``.
+        Without their codes, such events raise an :class:`UnsupportedEventError`. The codes of
+        statements raise a :class:`ConfigError`: see ``statements``.
         """,
         TASKS,
         Spark(),
@@ -140,12 +141,12 @@ OPTIONS = (
         words("use", "ignore"),
         "use",
         """
-        The use of an index beside a file, which :func:`write_index` writes: ``"use"`` skips parts
+        The use of an index next to a file, which :func:`write_index` writes: ``"use"`` skips parts
         of the file that contain no row to return, or ``"ignore"``.
 
-        With ``tables`` or ``where``, only the other parts are read: damage to a part that is
-        skipped is not noticed, ``stats()`` does not contain it, and no warning is about it. An
-        index that does not fit the file is not used, with a warning.
+        With ``tables`` or ``where``, only the other parts are read. Damage in a part that is
+        skipped is not detected, ``stats()`` does not count the part, and there are no warnings
+        about it. If an index does not fit the file, it is not used, and a warning reports this.
         """,
         READS,
         Spark(of="files"),
@@ -163,7 +164,8 @@ OPTIONS = (
         """
         Verify the CRC32 of every event.
 
-        A wrong checksum is a :class:`ChecksumError`. Logs without checksums are read as they are.
+        A wrong checksum raises a :class:`ChecksumError`. Logs without checksums are read as they
+        are.
         """,
         TASKS,
         Spark(),

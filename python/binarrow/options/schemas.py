@@ -31,10 +31,10 @@ OPTIONS = (
         to the output of ``SHOW CREATE TABLE``, or SQL text with ``USE`` and ``CREATE TABLE``
         statements, such as the output of ``mysqldump --no-data shop`` or ``mariadb-dump``; other
         statements are ignored. A ``Path`` is a file with such text. A :class:`TableSchema`, such as
-        the result of ``server.describe()``, is accepted as well, also in a dict or a list.
-        Metadata in the log takes precedence: a statement that contradicts it, because the table was
-        altered since, is a :class:`SchemaError`. Servers print ``?`` for characters beyond U+FFFF
-        in members of ENUM and SET: a member with one causes a warning.
+        the result of ``server.describe()``, is accepted as well, also in a dict or a list. Metadata
+        in the log takes precedence. If a statement contradicts it, because the table was altered
+        later, a :class:`SchemaError` is raised. In members of ENUM and SET, servers print ``?``
+        instead of characters above U+FFFF. A member with a ``?`` causes a warning.
         """,
         SCHEMAS,
         Spark(),
@@ -62,12 +62,13 @@ OPTIONS = (
         """
         A history of table schemas: a :class:`binarrow.SchemaHistory`, or its URL or path.
 
-        Each row is decoded with the schema that its table had at that position, whatever the schema
-        is now. Statements in the log that change tables are followed, and stored if the history
-        does not contain them yet. If the history ends before ``start``, the log between the two is
-        read first, without its rows. A part of the log that the history does not cover and that
-        cannot be read is a :class:`SchemaError`; so is a row of a table whose schema is not known
-        or does not fit the log. ``history`` and ``schemas`` cannot be used together.
+        Each row is decoded with the schema that its table had at the position of the row, and not
+        with the current one. Statements in the log that change tables are applied, and stored if
+        the history does not contain them yet. If the history ends before ``start``, the log between
+        the two is read first, without its rows. A :class:`SchemaError` is raised if the history
+        does not cover a part of the log and that part cannot be read. It is also raised for a row
+        of a table whose schema is not known or does not fit the log. ``history`` and ``schemas``
+        cannot be used together.
         """,
         SCHEMAS,
         Spark(doc="table schemas over time: the URL of a ``SchemaHistory``"),

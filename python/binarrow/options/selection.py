@@ -67,11 +67,11 @@ OPTIONS = (
         ``tables`` or their databases, as :class:`SchemaChange`. ``"truncate"``: tables that are
         emptied, as :class:`Truncate`. ``"skipped_statement"``: statements that
         ``statements="skip"`` skips, as :class:`SkippedStatement`. ``"unlogged_change"``: changes
-        that may have changed rows of other tables without being logged, as
+        that may have changed rows of other tables that are not in the log, as
         :class:`UnloggedChange`, in any place among the rows of their transaction.
-        ``"transaction"``: the begin and
-        end of every transaction, also of those without changes of ``tables``, as
-        :class:`Transaction`. ``"heartbeat"``: a live stream's heartbeats, as :class:`Heartbeat`.
+        ``"transaction"``: the begin and end of every transaction, also of those without changes of
+        ``tables``, as :class:`Transaction`. ``"heartbeat"``: a live stream's heartbeats, as
+        :class:`Heartbeat`.
         """,
         READS | {"stream"},
         flag=Flag("--include", {"tail": None}, "ITEM,..."),
@@ -85,7 +85,7 @@ OPTIONS = (
         pt-online-schema-change: ``"evidence"`` requires marks of the tool in the log; ``"trust"``
         accepts the names of the tables, and leaves out the tool's own tables.
 
-        A swap that is recognized does not change the rows of the table. It is one
+        A swap that is recognized does not change the rows of the table. It is returned as one
         :class:`SchemaChange` of the table, with its ``tool``. The marks are gh-ost's comment in the
         statement of the swap, and the three triggers of pt-online-schema-change, if they are
         created after the start of the read. Without marks the swap is an ordinary rename, and the
@@ -115,12 +115,12 @@ OPTIONS = (
 
         With 1 and 2, ``Orders`` and ``orders`` are one table: row events have its name in lower
         case, and statements (``TRUNCATE Orders``) have it as it was typed. The log does not contain
-        the value; a live read gets it from the server, and a ``history`` from its baseline. None
-        means that the value is not known. Names then differ by case if a row event has a table name
-        with capital letters. If no row event has one, a statement that names a table of ``tables``
-        in other letter case is returned with a warning by ``include``; with ``truncates`` it is a
-        :class:`SchemaError`, or a warning for ``"skip"``. Any other value is a
-        :class:`ConfigError`.
+        the value. A live read gets it from the server, and a ``history`` gets it from its baseline.
+        None means that the value is not known. If a row event then has a table name with capital
+        letters, names in other letter case are other names. If no row event has one, a statement
+        may name a table of ``tables`` in other letter case. ``include`` returns such a statement
+        with a warning. With ``truncates``, it raises a :class:`SchemaError`, or causes a warning
+        for ``"skip"``. Any other value raises a :class:`ConfigError`.
         """,
         READS | {"decoder"},
         Spark(
@@ -139,10 +139,10 @@ OPTIONS = (
         The columns to keep, by glob of ``database.table``: ``{"shop.orders": ["id", "total"]}``.
 
         Other columns are not decoded and are not in the schema. The columns have the same order as
-        in the table. If several globs match a table, the columns of all of them are kept. Tables
-        that no glob matches keep all columns. A column that the table does not have is a
-        :class:`SchemaError`. Options that use the key work even if its columns are not kept, and
-        ``present`` has a bit for each column of the table.
+        in the table. If several globs match a table, the columns of all of these globs are kept.
+        Tables that no glob matches keep all columns. A column that the table does not have raises a
+        :class:`SchemaError`. Options that use the key also work if the columns of the key are not
+        kept. ``present`` has a bit for each column of the table.
         """,
         SCHEMAS | TABLES,
         Spark(kind=NAMES, default="all", doc="the columns to keep"),
@@ -180,21 +180,21 @@ OPTIONS = (
         A condition on the values of a change, in a part of SQL: ``"status = 'paid' AND old.status
         <> 'paid'"``.
 
-        A column without a prefix is compared in the row before and in the row after the change: a
-        change is returned, with both rows, if the condition is true for one of the two. ``old.``
+        A column without a prefix is compared in the row before and in the row after the change. If
+        the condition is true for one of the two, the change is returned, with both rows. ``old.``
         and ``new.`` name the row before and the row after the change. An insert has no row before
         it, and a delete none after it: columns of such rows are NULL. The operators are ``=``,
         ``<>``, ``!=``, ``<``, ``<=``, ``>``, ``>=``, ``IN``, ``BETWEEN``, ``LIKE``, ``IS NULL``,
         ``AND``, ``OR``, ``NOT``; names may be in backquotes. As in SQL, a comparison with NULL is
-        not true, and neither is its negation. Text is compared by its characters, and bytes by
-        their values: letter case, accents and spaces at the end matter, in any collation. Dates
-        and times are strings; a TIMESTAMP without ``Z`` or an offset is in UTC. A zero date that
-        is returned as NULL is NULL. JSON, GEOMETRY and VECTOR are only compared with NULL. Each
-        table that is read must have the columns, and they must be in ``columns`` and not in
-        ``mask``: otherwise it is a :class:`ConfigError`, as is a comparison that does not fit the
-        type of a column. It is a :class:`SchemaError` if the log leaves out a column that is needed
-        (``binlog_row_image``). Requires ``old_value``. Existing rows of an initial load are not
-        supported.
+        not true, and its negation is not true either. Text is compared by its characters, and bytes
+        by their values. So values that differ in letter case, accents or spaces at the end are
+        different, in any collation. Dates and times are strings; a TIMESTAMP without ``Z`` or an
+        offset is in UTC. A zero date that is returned as NULL is NULL. JSON, GEOMETRY and VECTOR
+        are only compared with NULL. Each table that is read must have the columns of the condition.
+        They must be in ``columns``, and not in ``mask``. Otherwise a :class:`ConfigError` is
+        raised, and also if a comparison does not fit the type of a column. If the log leaves out a
+        column that is needed (``binlog_row_image``), a :class:`SchemaError` is raised. Requires
+        ``old_value``. Existing rows of an initial load are not supported.
         """,
         TASKS,
         Spark(),
@@ -215,12 +215,12 @@ OPTIONS = (
 
         The log shows only that rows of the parent table were deleted or got other keys. This also
         applies to later MySQL versions with ``innodb_native_foreign_keys=ON``. ``"error"`` raises
-        an :class:`UnsupportedEventError`. ``"warn"`` issues a warning for each parent, and counts
-        in ``stats()``. ``"ignore"`` does nothing. None means ``"error"`` for a mirror
-        (``truncates="error"`` or ``"emit"`` of :meth:`BinlogReader.table`) if an action is known to
-        change its table. Otherwise it means ``"warn"``, also if the actions are not known. The
-        actions are taken from ``history`` or ``schemas``; a mirror of a live server queries them
-        from the server. MariaDB's log shows for each statement which tables its actions can change.
+        an :class:`UnsupportedEventError`. ``"warn"`` issues a warning for each parent, and
+        ``stats()`` counts these changes. ``"ignore"`` does nothing. None means ``"error"`` for a
+        mirror (``truncates="error"`` or ``"emit"`` of :meth:`BinlogReader.table`) if an action is
+        known to change its table. Otherwise it means ``"warn"``, also if the actions are not known.
+        The actions are taken from ``history`` or ``schemas``; a mirror of a live server asks the
+        server for them. MariaDB's log shows for each statement which tables its actions can change.
         Parents that are not in ``tables`` count too. The same applies to MERGE tables: if rows of a
         MERGE table change, rows of the tables of its UNION change, and the log contains only the
         name of the MERGE table. A table is known to be a MERGE table if ``history`` or ``schemas``
@@ -252,18 +252,18 @@ OPTIONS = (
             hmac.new(salt, value.encode(), "sha256").hexdigest()
 
         If several globs match a column, the first one applies. If a glob contains the name of a
-        table without wildcards, and matches none of its columns, it is a :class:`SchemaError`. The
-        hashed value is what ``SELECT`` prints; ``types`` does not change it. Numbers are hashed as
-        digits (``-5``, ``1.50``), without the zeros of ZEROFILL; FLOAT and DOUBLE have the fewest
-        digits that identify the number (``0.1``, ``1.5e20``), and BIT is a number. Dates and times
-        are hashed as ``2024-02-29 10:00:00.25``, also zero dates, and TIMESTAMP in UTC. Text is
-        hashed in UTF-8, JSON as MySQL prints it, and ENUM and SET by their members, or by the
-        number if the log does not name the members. BINARY (with the zeros at its end), VARBINARY,
-        BLOB, GEOMETRY and VECTOR are hashed as stored. MariaDB's UUID, INET4 and INET6 are hashed
-        as text with ``schemas``, otherwise as bytes. A glob that matches no column is reported in a
-        warning at the end of the input: test a new glob on a few files before you use it for a
-        stream that does not end. The statement of a :class:`SchemaChange` is not masked; it
-        contains defaults and comments.
+        table without wildcards, and matches none of the columns of this table, a
+        :class:`SchemaError` is raised. The hashed value is the text that ``SELECT`` prints;
+        ``types`` does not change it. Numbers are hashed as digits (``-5``, ``1.50``), without the
+        zeros of ZEROFILL; FLOAT and DOUBLE have the fewest digits that identify the number
+        (``0.1``, ``1.5e20``), and BIT is a number. Dates and times are hashed as ``2024-02-29
+        10:00:00.25``, also zero dates, and TIMESTAMP in UTC. Text is hashed in UTF-8, JSON as MySQL
+        prints it, and ENUM and SET by their members, or by the number if the log does not name the
+        members. BINARY (with the zeros at its end), VARBINARY, BLOB, GEOMETRY and VECTOR are hashed
+        as stored. MariaDB's UUID, INET4 and INET6 are hashed as text with ``schemas``, otherwise as
+        bytes. A warning at the end of the input reports a glob that matches no column. A stream may
+        have no end, so test a new glob on a few files first. The statement of a
+        :class:`SchemaChange` is not masked; it contains defaults and comments.
         """,
         SCHEMAS | TABLES,
         Spark(doc="``COLUMN=sha256`` or ``COLUMN=null``"),
@@ -306,7 +306,7 @@ OPTIONS = (
 
         None starts at the beginning of the first file. With a GTID set, all transactions that are
         not in the set are read. If the first file begins after such a transaction, older files are
-        missing, which is a :class:`ConfigError`.
+        missing, and a :class:`ConfigError` is raised.
         """,
         frozenset({"read_binlog"}),
         flag=Flag(
@@ -324,10 +324,10 @@ OPTIONS = (
         The place at which the read ends, in the same forms as ``start``. Transactions that end at
         or before it are read.
 
-        None reads to the end of the last file. Of a position, only its ``base`` is used. With a
-        GTID set, the read ends before the first transaction that is not in the set. If the files
-        end before the set is complete, newer files are missing, which is a :class:`ConfigError`
-        after the last row.
+        None reads to the end of the last file. If it is a position, only its ``base`` is used. With
+        a GTID set, the read ends before the first transaction that is not in the set. If the files
+        end before the set is complete, newer files are missing. A :class:`ConfigError` is then
+        raised after the last row.
         """,
         frozenset({"read_binlog"}),
         flag=Flag(

@@ -55,9 +55,9 @@ OPTIONS = (
         """
         Also return rows as they were before a change.
 
-        Without these rows, an update is only its ``update_postimage``. A ``delete`` has only the
-        columns of the table's key, and NULL in the others. An update that changes the key is a
-        ``delete`` of the old key, then the ``update_postimage`` or ``insert``. The key is the
+        If this is False, an update is only its ``update_postimage``. A ``delete`` has only the
+        columns of the table's key, and NULL in the other columns. An update that changes the key is
+        a ``delete`` of the old key, then the ``update_postimage`` or ``insert``. The key is the
         primary key if the log or ``schemas`` contains it, otherwise the first UNIQUE key of NOT
         NULL columns in ``schemas``, otherwise the complete row.
         """,
@@ -92,8 +92,9 @@ OPTIONS = (
         ``"null"``, or ``"error"``.
 
         With ``"null"``, the column ``present`` of the ``envelope`` distinguishes these columns from
-        columns that are NULL. ``"error"`` raises a :class:`SchemaError` if the image of an inserted
-        or updated row leaves out a selected column and ``present`` is not in the ``envelope``.
+        columns that are NULL. With ``"error"``, if ``present`` is not in the ``envelope``, and the
+        image of an inserted or updated row leaves out a selected column, a :class:`SchemaError` is
+        raised.
         """,
         TASKS,
         Spark(
@@ -112,7 +113,7 @@ OPTIONS = (
         The columns to add to those of the table, by their names without the prefix.
 
         None adds ``change_type``, ``commit_version``, ``commit_timestamp`` and ``change_ordinal``;
-        an empty list adds none. The others are ``gtid`` (of the commit; of XA COMMIT too),
+        an empty list adds none. The others are ``gtid`` (of the commit, also of an XA COMMIT),
         ``original_commit_timestamp`` (on the server that made the change; MySQL 8 and later),
         ``thread_id`` (the connection that made the change, if the log contains it), ``xid`` (the
         number of the Xid event; NULL if another event commits), ``query`` (the statement; it needs

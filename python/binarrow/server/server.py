@@ -179,7 +179,7 @@ class Server(Session):
                 ``tables`` or their databases, as :class:`SchemaChange`. ``"truncate"``: tables that
                 are emptied, as :class:`Truncate`. ``"skipped_statement"``: statements that
                 ``statements="skip"`` skips, as :class:`SkippedStatement`. ``"unlogged_change"``:
-                changes that may have changed rows of other tables without being logged, as
+                changes that may have changed rows of other tables that are not in the log, as
                 :class:`UnloggedChange`, in any place among the rows of their transaction.
                 ``"transaction"``: the begin and end of every transaction, also of those without
                 changes of ``tables``, as :class:`Transaction`. ``"heartbeat"``: a live stream's
