@@ -32,8 +32,8 @@ class CheckpointError(BinarrowError):
 class Checkpoint(Protocol):
     """The interface of checkpoints for ``Server.stream``; :class:`FileCheckpoint` implements it.
 
-    Write a class with these methods to store the position where the rows are, for example in the
-    same transaction of a database::
+    To store the position together with the rows, write a class with these methods, for example with
+    the same transaction of a database::
 
         class TableCheckpoint:
             interval = 0.0  # save the position after each batch
@@ -60,7 +60,7 @@ class Checkpoint(Protocol):
 
 
 class FileCheckpoint:
-    """A position in a file, which survives a crash of the process and of the machine.
+    """A position in a file. It remains after a crash of the process or of the machine.
 
         with server.stream("earliest", checkpoint=FileCheckpoint("orders.json")) as changes:
             for change in changes:

@@ -31,8 +31,8 @@ class IndexSummary:
         path: The path or URI of the index.
         bytes: The size of the index.
         log_bytes: The size of the log, uncompressed.
-        covered_bytes: The number of bytes of the log that the index describes. The others are
-            always read: DDL, XA transactions, savepoints, statements that are logged as text.
+        covered_bytes: The number of bytes of the log that the index describes. The other parts are
+            always read: DDL, XA transactions, statements logged as text, compressed transactions.
         segments: The number of parts that can be skipped.
         tables: The number of table structures in them.
         has_ranges: True if the index contains the smallest and largest integers of columns.
@@ -61,7 +61,7 @@ def write_index(
     most_bytes: int | None = None,
     storage_options: Mapping[str, Any] | None = None,
 ) -> IndexSummary:
-    """Writes the index of a file beside it: ``binlog.000001.binarrow-index``.
+    """Writes the index of a file next to it: ``binlog.000001.binarrow-index``.
 
     Reads with ``tables`` or ``where`` then skip parts of the file. The file must be complete.
 
@@ -105,8 +105,8 @@ def check_index(path: str, *, storage_options: Mapping[str, Any] | None = None) 
 
     Raises:
         MissingInputError: There is no index.
-        InputError: The index is not the one that the file has.
-        BinarrowError: The file cannot be read, or the index is damaged or of a newer version.
+        InputError: The index does not match the content of the file.
+        BinarrowError: The file cannot be read, the index is damaged, or a newer version wrote it.
 
     Examples:
         >>> written = binarrow.write_index("binlog.000001")

@@ -13,7 +13,7 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True)
 class CoveredRange:
-    """A part of a server's log of which the history has all statements.
+    """A part of a server's log. The history has all statements of this part.
 
         for covered in history.covered:
             print(covered.start, covered.stop)
@@ -37,7 +37,7 @@ class HistoryChange:
             print(change.committed, change.statement)
 
     Attributes:
-        position: The position from which it is in force: the end of the statement's transaction.
+        position: The position from which the entry applies: the end of the statement's transaction.
         kind: ``"statement"`` or ``"baseline"``.
         committed: The time at which the statement was committed, or the baseline was taken.
         database: The statement's default database; empty if it had none.

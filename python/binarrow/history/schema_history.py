@@ -49,10 +49,10 @@ class SchemaHistory:
             history.baseline(server)
             print(history.find("shop", "orders").create_statement)
 
-    Threads may share it; pass it to readers and streams as ``history=``. Any number of processes
-    may read with it at a time. The first one that has something to store is the writer. Each of the
-    others keeps the structures beyond the stored history in its own memory; when the writer ends,
-    one of them becomes the writer.
+    Threads may share a history. Pass it to readers and streams as ``history=``. Any number of
+    processes may use it at the same time. The first process that has something to store is the
+    writer. Each of the other processes keeps later structures in its own memory. When the writer
+    ends, one of them becomes the writer.
 
     A history has a cursor, initially at the end of the covered range. :meth:`find` without a
     position, :meth:`apply` and :meth:`snapshot` use the cursor, and :meth:`rollback` moves it.
@@ -135,14 +135,14 @@ class SchemaHistory:
     ) -> Position:
         """Adds the structures of tables, and returns their position.
 
-        The first baseline creates the history. A later one repairs it, for tables that were
+        The first baseline creates the history. A later baseline repairs it: for tables that were
         unknown, or after a part of the log that was not read.
 
         Args:
-            schemas: A server: its current tables are read over a separate connection, without a
-                lock, and the position is that of its log at this time. This needs REPLICATION
-                SLAVE, REPLICATION CLIENT (MariaDB: BINLOG MONITOR) and SELECT. Or SQL: the output
-                of ``mysqldump --no-data --databases``, as text or in a file.
+            schemas: A server, or SQL. From a server, the current tables are read over a separate
+                connection, without a lock, and the position is the current one of its log. This
+                needs REPLICATION SLAVE, REPLICATION CLIENT (MariaDB: BINLOG MONITOR) and SELECT.
+                SQL is the output of ``mysqldump --no-data --databases``, as text or in a file.
             position: For SQL, the log position of these structures: a :class:`Position` or
                 ``"file:offset"``.
             tables: Only these tables, as patterns ``database.table``. All other tables are not
@@ -197,9 +197,9 @@ class SchemaHistory:
     ) -> HistoryChange:
         """Adds the next statement of the log, at the cursor.
 
-        Readers with ``history=`` do this automatically; use it for statements that come from
-        another source. A statement that the history already has changes nothing. After a statement
-        whose effect cannot be determined, the structures of its tables are unknown.
+        Readers with ``history=`` do this automatically. Use this method for statements that come
+        from another source. A statement that the history already contains changes nothing. After a
+        statement whose effect cannot be determined, the structures of its tables are unknown.
 
         Args:
             position: The end of its transaction.
@@ -237,19 +237,20 @@ class SchemaHistory:
         Args:
             database: Its database.
             table: Its name.
-            position: A :class:`Position`, ``"file:offset"``, a GTID set, or a time; by default
-                the cursor. A statement is in force at a position if it ends there or before.
+            position: A :class:`Position`, ``"file:offset"``, a GTID set, or a time; by default the
+                cursor. A statement applies at a position if it ends there or before.
 
         Raises:
-            SchemaError: The history does not cover the position; or a statement on this table could
-                not be applied: the message contains the statement and the remedy.
+            SchemaError: The history does not cover the position, or a statement on this table could
+                not be applied. The message contains the statement and the remedy.
         """
         return self._native.find(database, table, position)
 
     def tables(self, position: Place | None = None) -> dict[str, str | None]:
         """Returns all tables at a position, as ``database.table``; by default at the cursor.
 
-        A value is the reason why a table's structure is unknown, and None if it is known.
+        The value is the reason why the structure of a table is unknown, or None if the structure is
+        known.
         """
         return dict(self._native.tables(position))
 
@@ -305,7 +306,7 @@ class SchemaHistory:
     def schema_snapshot(
         self, start: Place, stop: Place, *, tables: str | Sequence[str] | None = None
     ) -> str:
-        """Returns the structures at ``start``, for a reader of ``start`` to ``stop``.
+        """Returns the structures at ``start``, for a reader from ``start`` to ``stop``.
 
         The result is text for ``Server.range(..., schema_snapshot=)``. It contains the tables that
         match, and those that statements up to ``stop`` name.

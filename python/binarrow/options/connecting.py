@@ -128,7 +128,7 @@ OPTIONS = (
         certificate) or ``"verify_identity"`` (the certificate must also be for this host).
 
         The default is ``"verify_identity"``; for a host of this machine it is ``"preferred"``, and
-        with ``tls_ca`` it is ``"verify_ca"``. A failed verification is a :class:`TlsError`.
+        with ``tls_ca`` it is ``"verify_ca"``. A failed verification raises a :class:`TlsError`.
         """,
         LOGIN,
         Spark(of="server", default="as connect"),
@@ -147,7 +147,8 @@ OPTIONS = (
         """
         Certificates of authorities to trust, in PEM; by default the system's.
 
-        The value is a path, or the PEM text as ``bytes``; so are the values of the keywords below.
+        The value is a path, or the PEM text as ``bytes``. This also applies to ``tls_cert``,
+        ``tls_key`` and ``server_public_key``.
         """,
         LOGIN,
         Spark(of="server"),

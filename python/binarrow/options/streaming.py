@@ -129,8 +129,9 @@ OPTIONS = (
         The lock that an initial load may use: ``"brief"`` permits FLUSH TABLES WITH READ LOCK while
         the snapshot of a chunk is opened.
 
-        Needed only if the server has no position of a snapshot without a lock; an error says so.
-        All writes on the server wait for a moment, once for each chunk. Requires RELOAD.
+        The lock is necessary only if the server cannot provide the position of a snapshot without
+        it; an error reports this. All writes on the server wait for a moment, once for each chunk.
+        Requires RELOAD.
         """,
         STREAM,
         Spark(of="server"),
@@ -177,9 +178,9 @@ OPTIONS = (
         """
         A file to which an initial load writes the number and the hash of the rows of each chunk.
 
-        ``binarrow load check`` compares it with the server. It contains no values. An initial load
-        that begins replaces the file. One that continues appends to it, and raises a
-        :class:`ConfigError` if it is not the file of this load.
+        ``binarrow load check`` compares the file with the server. The file contains no values. A
+        new initial load replaces the file. A load that continues appends to the file, and raises a
+        :class:`ConfigError` if it is the file of another load.
         """,
         STREAM,
         flag=Flag(
@@ -197,10 +198,10 @@ OPTIONS = (
         """
         A replica from which an initial load reads the existing rows, instead of from this server.
 
-        The log is that of this server. Both need GTIDs, and the replica must log what it replicates
-        (``log_replica_updates``). Rows are returned at the place of their snapshot in the log of
-        this server, so a replica may lag. A :class:`ServerIdentityError` is raised if it has
-        transactions that this server lacks.
+        The log is read from this server. Both servers need GTIDs, and the replica must log what it
+        replicates (``log_replica_updates``). Rows are returned at the place of their snapshot in
+        the log of this server, so the replica may lag. If the replica has transactions that this
+        server does not have, a :class:`ServerIdentityError` is raised.
         """,
         STREAM,
     ),

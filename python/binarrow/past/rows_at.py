@@ -120,13 +120,13 @@ def rows_at(
 ) -> RowsAt:
     """Returns the rows that a table had at an earlier moment.
 
-    The changes since then are read from the server's log and reversed, starting from the rows that
-    the table has now. Nothing is written to the server. The keys that changed since then, and
-    their earlier rows, are in memory.
+    The function reads the rows that the table has now, and reverses the changes that the server's
+    log contains since the moment. It writes nothing to the server. The keys that changed since the
+    moment, and their earlier rows, are in memory.
 
-    Rows of a table without a key are counted: this needs the exact position of a snapshot, see
-    :meth:`Server.read_table`. Rows have no order. Columns that MariaDB does not log (generated
-    columns) are left out, with a warning.
+    Rows of a table without a key are counted. This needs a snapshot whose position is exact: see
+    :meth:`Server.read_table`. The rows are in no particular order. Columns that MariaDB does not
+    log (generated columns) are left out, with a warning.
 
     Args:
         server: The server.
@@ -147,8 +147,8 @@ def rows_at(
 
     Raises:
         PositionPurgedError: The server no longer has the log from the moment on.
-        SchemaError: A statement changed or emptied the table since then, so the log does not
-            contain its rows; or a row image lacks columns (``binlog_row_image`` must be FULL).
+        SchemaError: A statement changed or emptied the table since the moment, so the log does not
+            contain its rows. Or a row image lacks columns (``binlog_row_image`` must be FULL).
         UnsupportedEventError: The log does not contain all changes of the table.
         ConfigError: The moment or a keyword is not valid.
 

@@ -10,14 +10,14 @@ Grade = Literal["ok", "warning", "error"]
 
 @dataclass(frozen=True)
 class Check:
-    """One setting of a server, graded, returned by :meth:`Server.check`.
+    """One setting of a server with its grade, returned by :meth:`Server.check`.
 
         for check in server.check():
             if check.grade != "ok":
                 print(check.name, check.value, check.advice)
 
     Attributes:
-        name: The setting: the name of a variable, ``privileges``, or ``privileges for`` a use.
+        name: The name of a variable, ``privileges``, or ``privileges for`` and a use.
         grade: ``"error"``: changes cannot be read, or are lost. ``"warning"``: something may be
             missed. ``"ok"``: there is nothing to do.
         value: The value that the server reports.

@@ -44,10 +44,11 @@ def connect(
     ``MYSQL_PWD``.
 
     Args:
-        url: ``mysql://user@host:3306/``, or ``mariadb://``. Several hosts with the
-            same log, separated by commas, are tried in order. Keywords of this function may follow
-            a ``?``. The URL may contain a password, ``mysql://user:password@host/``,
-            percent-encoded (``%40`` for @). It is never shown, but your shell's history stores it.
+        url: ``mysql://user@host:3306/``, or ``mariadb://``. Several hosts with the same log are
+            separated by commas, and are tried in order. Keywords of this function may follow a
+            ``?``. The URL may contain a password, ``mysql://user:password@host/``, percent-encoded
+            (``%40`` for @). binarrow never shows the password, but the history of your shell stores
+            it.
         host: The name or address of the server's host.
         port: The port of the server; 3306 by default.
         user: The account's name; by default the name of the system's user.
@@ -69,11 +70,12 @@ def connect(
             for this host).
 
             The default is ``"verify_identity"``; for a host of this machine it is ``"preferred"``,
-            and with ``tls_ca`` it is ``"verify_ca"``. A failed verification is a :class:`TlsError`.
+            and with ``tls_ca`` it is ``"verify_ca"``. A failed verification raises a
+            :class:`TlsError`.
         tls_ca: Certificates of authorities to trust, in PEM; by default the system's.
 
-            The value is a path, or the PEM text as ``bytes``; so are the values of the keywords
-            below.
+            The value is a path, or the PEM text as ``bytes``. This also applies to ``tls_cert``,
+            ``tls_key`` and ``server_public_key``.
         tls_cert: The client's own certificate, in PEM.
         tls_key: The key of the client's certificate, in PEM.
         tls_server_name: The host that the server's certificate must be for, if it is not the host

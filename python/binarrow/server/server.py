@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 class Server(Session):
     """A connection to a server, created by :func:`connect`. Use it in ``with``, or close it.
 
-    A forked process must connect again: using its parent's connection raises
-    :class:`ConfigError`.
+    A forked process must connect again. If it uses the connection of its parent, a
+    :class:`ConfigError` is raised.
     """
 
     @overload
@@ -107,11 +107,12 @@ class Server(Session):
                     store(change.database, change.table, change.to_pyarrow())
 
         With ``start="snapshot"`` the stream returns the existing rows of the tables first, as
-        inserts, in chunks. Each chunk is read in a consistent snapshot and returned at the position
-        of that snapshot in the log: after all changes that it contains, before all later ones. The
-        position of each batch contains the progress of the load: a stream that starts there
-        continues after the last row. :attr:`Position.loading` is None when the load is complete.
-        Requires SELECT on the tables, and what :meth:`read_table` requires.
+        inserts, in chunks. Each chunk is read in a consistent snapshot, and returned at the
+        position of that snapshot in the log. All changes that the chunk contains are returned
+        before it, and all later changes after it. The position of each batch contains the progress
+        of the load: a stream that starts at this position continues after the last row.
+        :attr:`Position.loading` is None when the load is complete. Requires SELECT on the tables,
+        and the privileges that :meth:`read_table` requires.
 
         Args:
             start: The place at which the stream starts: ``"latest"`` (the end of the log now),
@@ -142,9 +143,9 @@ class Server(Session):
             locks: The lock that an initial load may use: ``"brief"`` permits FLUSH TABLES WITH READ
                 LOCK while the snapshot of a chunk is opened.
 
-                Needed only if the server has no position of a snapshot without a lock; an error
-                says so. All writes on the server wait for a moment, once for each chunk. Requires
-                RELOAD.
+                The lock is necessary only if the server cannot provide the position of a snapshot
+                without it; an error reports this. All writes on the server wait for a moment, once
+                for each chunk. Requires RELOAD.
             chunk_rows: The maximum number of rows that an initial load reads in one snapshot.
 
                 The transaction of a snapshot is open until these rows are read.
@@ -156,17 +157,17 @@ class Server(Session):
             certificate: A file to which an initial load writes the number and the hash of the rows
                 of each chunk.
 
-                ``binarrow load check`` compares it with the server. It contains no values. An
-                initial load that begins replaces the file. One that continues appends to it, and
-                raises a :class:`ConfigError` if it is not the file of this load.
+                ``binarrow load check`` compares the file with the server. The file contains no
+                values. A new initial load replaces the file. A load that continues appends to the
+                file, and raises a :class:`ConfigError` if it is the file of another load.
             rows_from: A replica from which an initial load reads the existing rows, instead of from
                 this server.
 
-                The log is that of this server. Both need GTIDs, and the replica must log what it
-                replicates (``log_replica_updates``). Rows are returned at the place of their
-                snapshot in the log of this server, so a replica may lag. A
-                :class:`ServerIdentityError` is raised if it has transactions that this server
-                lacks.
+                The log is read from this server. Both servers need GTIDs, and the replica must log
+                what it replicates (``log_replica_updates``). Rows are returned at the place of
+                their snapshot in the log of this server, so the replica may lag. If the replica has
+                transactions that this server does not have, a :class:`ServerIdentityError` is
+                raised.
             max_latency: The maximum number of seconds that rows wait for their batch to fill, while
                 more rows arrive.
 
@@ -189,7 +190,7 @@ class Server(Session):
         Raises:
             PositionPurgedError: The server no longer has the log from ``start`` on.
             ServerIdentityError: ``start`` is of another server, or the log was reset.
-            CheckpointError: The checkpoint cannot be read, or not be written.
+            CheckpointError: The checkpoint cannot be read or written.
         """
         if checkpoint is not None and not callable(getattr(checkpoint, "load", None)):
             kind = type(checkpoint).__name__
@@ -237,32 +238,32 @@ class Server(Session):
     ) -> TableRows:
         """Returns the rows that a table has now, as an Arrow stream, over a separate connection.
 
-        A row has the types of the change stream: a loaded value and a streamed value are the same
-        Arrow value. With the default ``envelope``, rows are inserts. Their ``_commit_version`` is
-        below that of each transaction that a stream from :attr:`TableRows.position` returns, so
-        that of two rows with the same key the one with the higher version is the current one.
+        Rows have the same Arrow types and values as in a stream of changes. With the default
+        ``envelope``, rows are inserts. Their ``_commit_version`` is below the version of each
+        transaction that a stream from :attr:`TableRows.position` returns. So if two rows have the
+        same key, the row with the higher version is the current one.
 
             rows = server.read_table("shop.orders", where="created >= '2026-01-01'")
             frame = polars.from_arrow(rows)
 
-        All rows are read in one consistent snapshot, without locks: a transaction is open on the
-        server until the last row was read or the rows are closed. Rows are fetched from the server
-        while you iterate. At most two batches are in memory. JSON columns are text
+        All rows are read in one consistent snapshot, without locks. A transaction is open on the
+        server until the last row has been read or the rows are closed. Rows are fetched from the
+        server while you iterate. At most two batches are in memory. JSON columns are text
         (``json="text"``).
 
         :attr:`TableRows.position` is the place of the snapshot in the log. If it is exact
-        (:attr:`TableRows.is_exact`), the snapshot contains the transactions before the position
-        and no later one. Otherwise it may also contain some later transactions, which a stream from
-        the position returns again. The position is
+        (:attr:`TableRows.is_exact`), the snapshot contains the transactions before the position and
+        no later one. Otherwise the snapshot may also contain some later transactions, which a
+        stream from the position returns again. The position is
 
         * exact on MariaDB, and on MySQL 8 and later if the user has BACKUP_ADMIN and SELECT on
-          ``performance_schema.log_status`` and the server is not too busy; in both cases while no
+          ``performance_schema.log_status`` and the server is not too busy; in both cases only if no
           XA transaction was committed since the server started;
         * a position before the snapshot on other MySQL servers with GTIDs;
         * exact on every server with ``locks="brief"``.
 
-        Without one of these, an error says what is missing. With ``envelope=[]``, no position is
-        needed. Requires SELECT on the table, and what :meth:`position` requires.
+        If none of these applies, an error names what is missing. With ``envelope=[]``, no position
+        is needed. Requires SELECT on the table, and the privileges that :meth:`position` requires.
 
         For a MariaDB table with system versioning, historical rows are read too, because the log
         contains them.
@@ -271,11 +272,11 @@ class Server(Session):
             table: The table, as ``database.table``.
             columns: The names of the columns to read; all columns by default.
             where: A condition in SQL, for example ``"id > 7 AND state = 'open'"``. The server
-                evaluates it with ``sql_mode=''`` and in UTC. It is executed as it is: do not insert
-                text of other people into it.
+                evaluates it with ``sql_mode=''`` and in UTC. The text is executed unchanged: do not
+                build it from input that you do not trust.
             locks: ``"brief"`` permits FLUSH TABLES WITH READ LOCK until the snapshot is open: all
-                writes on the server wait for a moment. A running statement delays the lock; each of
-                its waits ends after five seconds with an error. Requires RELOAD.
+                writes on the server wait for a moment. A running statement may delay the lock. Each
+                wait for the lock ends after five seconds with an error. Requires RELOAD.
             max_rows_per_second: The maximum number of rows that are read per second. The
                 transaction of the snapshot remains open for longer.
             keywords: As for :func:`read_binlog`: ``types``, ``envelope``, ``layout``, ``mask``,
@@ -314,8 +315,9 @@ class Server(Session):
     ) -> Stream[Any]:
         """Returns the log between two positions, over a separate connection.
 
-        It always ends at ``stop``: at its file and offset, or on another server when its GTID set
-        is complete. If the log ends earlier, the read is retried, then it is an error.
+        The read always ends at ``stop``: at its file and offset, or, on another server, when its
+        GTID set is complete. If the log ends earlier, the read is retried, and then an error is
+        raised.
 
         Args:
             start: The end of an earlier read, or :meth:`file_start`.
@@ -329,7 +331,7 @@ class Server(Session):
 
         Raises:
             PositionPurgedError: The server no longer has the log from ``start`` on.
-            ServerIdentityError: A position is of another server, or the server lags for longer
+            ServerIdentityError: A position is from another server, or the server lags for longer
                 than ``reconnect``.
         """
         log = LiveLog.between(
@@ -363,16 +365,16 @@ class Server(Session):
 
         ``range_end(start, max_bytes=...)`` divides a log into ranges that :meth:`range` reads.
 
-        It also finds the file and offset of a position that is a GTID set alone, with
-        ``range_end(position, stop=position)``: the end of the longest prefix of the log whose
-        transactions are all in the set.
+        It also finds the file and offset of a position that is only a GTID set, with
+        ``range_end(position, stop=position)``. The result is the end of the longest first part of
+        the log whose transactions are all in the set.
 
         Args:
             start: The end of an earlier read, :meth:`file_start`, ``"file:offset"`` or a GTID set.
                 Transactions of a GTID set are skipped wherever they are in the log, and the
                 returned position contains them.
-            stop: The place that the range does not go beyond, in one of these forms. By default it
-                is the current end of the log.
+            stop: The place at which the range ends at the latest, in one of these forms. The
+                default is the current end of the log.
             max_bytes: The maximum size of the range, in bytes of the log. A range contains at
                 least one transaction, even if it is larger.
             history: A :class:`SchemaHistory`, to which the statements in the range are added. An
@@ -419,8 +421,9 @@ class Server(Session):
     ) -> TableSchemas:
         """Returns the current schemas of all tables, with the position at which they are valid.
 
-        They are read over a separate connection, without a lock. Tables that statements change in
-        the meantime are read again. ``SchemaHistory.baseline(server)`` adds them to a history.
+        They are read over a separate connection, without a lock. If a statement changes a table
+        during this, the table is read again. ``SchemaHistory.baseline(server)`` adds them to a
+        history.
 
         Args:
             tables: Only these tables, as patterns ``database.table``. Tables of ``mysql``, ``sys``,
@@ -439,7 +442,7 @@ class Server(Session):
     def check(
         self, use: Use | None = None, *, tables: str | Sequence[str] | None = None
     ) -> list[Check]:
-        """Grades the settings on which reading changes depends, and suggests changes.
+        """Checks the settings that reading changes depends on, and suggests changes.
 
             for check in server.check("spark", tables="shop.orders"):
                 print(check.grade, check.name, check.value, check.advice)
@@ -447,10 +450,10 @@ class Server(Session):
         Args:
             use: The use to check the server for: ``"stream"`` (streams without a history),
                 ``"history"`` (streams with one), ``"spark"`` or ``"load"`` (initial loads). If a
-                privilege for it is missing,
-                that is an ``error``. By default all privileges are checked, and a missing one that
-                only some uses need is a ``warning``.
-            tables: Tables, ``database.table``, whose structure the user must be allowed to see.
+                privilege for this use is missing, the grade is ``error``. By default all privileges
+                are checked. If a privilege is missing that only some uses need, the grade is
+                ``warning``.
+            tables: Tables, as ``database.table``, whose structure the user must be allowed to see.
 
         Raises:
             ConfigError: ``use`` is another word.

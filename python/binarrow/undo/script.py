@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class UndoCounts:
-    """The changes of one table that a script makes; :attr:`UndoScript.counts` returns them.
+    """The changes of a script in one table, by number; :attr:`UndoScript.counts` returns them.
 
     Attributes:
         table: ``database.table``.
@@ -120,9 +120,9 @@ def undo(
 ) -> UndoScript:
     """Returns SQL that reverses changes in the log, the last transaction first.
 
-    Nothing is executed. The statements expect the rows as they were after the changes, and find
-    them by the key, or by all columns if no key is known. The first lines of the script describe
-    its effects.
+    The function executes nothing. When you execute the statements, the rows must be as they were
+    after the changes. The statements find rows by the key, or by all columns if no key is known.
+    The first lines of the script describe its effects.
 
     Args:
         source: Files, as in :func:`read_binlog`, or a server. A server's log is read from its first
@@ -136,18 +136,19 @@ def undo(
         gtids: The transactions to reverse; all if empty.
         thread_ids: The connections whose changes are reversed; all if empty.
         redo: Return SQL that repeats the changes, in the order of the log.
-        dry_run: Only count: the script has no text.
-        schema_changes: The reaction to statements that change or empty the tables, which cannot be
-            reversed: ``"error"``, or ``"ignore"``, which names them in the script.
+        dry_run: Only count the changes. The script then has no text.
+        schema_changes: The reaction to statements that change or empty the tables, and cannot be
+            reversed: ``"error"``, or ``"ignore"``, which names the statements in the script.
         foreign_key_checks: Let the server check foreign keys and execute their actions.
         schemas: Structures of tables; see :func:`read_binlog`.
         history: Structures of tables over time; see :func:`read_binlog`.
-        unlogged_changes: The reaction if rows that actions of foreign keys changed without being
-            logged cannot all be restored: ``"warn"`` or None, ``"ignore"``, or ``"error"``, which
-            reports any such action, as in :func:`read_binlog`. They are restored from earlier
-            images in the log, which is then read three times. The actions must be known from
-            ``schemas``, ``history`` or the server, and both tables must be selected.
-        timezone: The time zone of the times in comments; None is the local one.
+        unlogged_changes: Actions of foreign keys may have changed rows that are not in the log.
+            These rows are restored from earlier images in the log, which is then read three times.
+            The actions must be known from ``schemas``, ``history`` or the server, and both tables
+            must be selected. If not all of these rows can be restored, the reaction is ``"warn"``
+            or None, or ``"ignore"``. With ``"error"``, every such action raises an error, as in
+            :func:`read_binlog`.
+        timezone: The time zone of the times in comments; None is the local time zone.
         **options: Other keywords of :func:`read_binlog` or :meth:`Server.stream`, such as
             ``storage_options``.
 
