@@ -71,8 +71,8 @@ class Stream(Generic[T_co]):
     After a crash before that, the batch is returned again; no batch is lost.
 
     In a coroutine, ``async with`` and ``async for`` wait in a thread, and do not block the event
-    loop. If a task is cancelled while it waits, no batch is lost: ``position`` is that after the
-    last batch that was returned, and the next ``async for`` returns the batch after it.
+    loop. If a task is cancelled while it waits, no batch is lost: ``position`` is the position
+    after the last batch that was returned, and the next ``async for`` returns the batch after it.
 
         async with server.stream("latest") as changes:
             async for change in changes:
@@ -91,11 +91,11 @@ class Stream(Generic[T_co]):
 
     @property
     def closed(self) -> bool:
-        """True if it was closed."""
+        """True if the stream was closed."""
         return self._reader.closed
 
     def stats(self) -> dict[str, Any]:
-        """Counts so far, as those of :class:`BinlogReader`."""
+        """Returns the counts so far: see :meth:`BinlogReader.stats`."""
         return self._reader.stats()
 
     def table(

@@ -54,16 +54,17 @@ def decoder(
             ``layout="nested-json"``; :func:`binarrow.spark.table_of` returns those of one table.
         exclude_tables: Globs of tables to leave out.
         on_schema_change: The reaction if the structure of the table in the log differs from
-            ``schema``. ``"conform"`` fills missing columns with NULL and leaves new ones out.
+            ``schema``. ``"conform"`` fills missing columns with NULL and leaves out new columns.
             ``"evolve"`` does the same, but raises an error if both are necessary, because a column
             may have been renamed. ``"error"`` always raises an error.
         truncates: The reaction to a statement that empties the table without row events: ``"skip"``
             skips it, ``"error"`` raises an error, ``"emit"`` returns a row whose ``_change_type``
             is ``truncate``, or with ``tables`` a row whose ``_op`` is ``t``.
         **options: Keywords of :func:`binarrow.read_binlog`; see :class:`TaskKeywords`. For ranges
-            of a server also the login, as for :func:`binarrow.spark.splits`: a password file and
-            certificates are read here, on the driver, and every task logs in separately. Secrets
-            are sent to the tasks with the function; no DataFrame, plan or message contains them.
+            of a server, also pass the login, as for :func:`binarrow.spark.splits`. Password files
+            and certificates are read here, on the driver, and every task logs in separately.
+            Secrets are sent to the tasks with the function; no DataFrame, plan or message contains
+            them.
     """
     check_keywords("decoder", options, DecoderKeywords.__annotations__)
     login = task_login(options)

@@ -58,12 +58,12 @@ class MetricsListener(StreamingQueryListener):
         listener = MetricsListener("127.0.0.1:9101")
         spark.streams.addListener(listener)
 
-    The metrics are shown at :attr:`url` until :meth:`close`. Their label ``query`` is the name of
-    the query, or its id. The lag and the bytes are those in ``sources[].latestOffset`` of a query's
-    progress: the lag also increases while a query makes no progress.
+    The metrics are available at :attr:`url` until :meth:`close`. Their label ``query`` is the name
+    of the query, or its id. The lag and the bytes are those in ``sources[].latestOffset`` of the
+    progress of a query. The lag also increases while a query makes no progress.
 
     Args:
-        address: An address with a port, or a port of the loopback address, as for
+        address: An address with a port, or only a port, on the loopback address: see
             :func:`binarrow.sync`.
 
     Raises:

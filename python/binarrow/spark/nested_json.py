@@ -38,11 +38,11 @@ def table_of(
     layout: Literal["flat", "nested"] = "flat",
     envelope_prefix: str = "_",
 ) -> DataFrame:
-    """Returns one table's rows from a frame of several, as if it was read with ``table``.
+    """Returns the rows of one table from a frame of several, as if read with ``table``.
 
     Such a frame is the result of the option ``tables`` of the format, or of
-    :func:`binarrow.spark.decoder` with ``tables``. In ``foreachBatch`` the log is read once for all
-    tables if the frame is persisted:
+    :func:`binarrow.spark.decoder` with ``tables``. In ``foreachBatch``, persist the frame: the log
+    is then read once for all tables:
 
         def mirror(changes, batch_id):
             changes.persist()
@@ -51,16 +51,16 @@ def table_of(
             changes.unpersist()
 
     Each document has the columns of its row at the time it was logged. So the frame needs no fixed
-    schema, and a change of a table does not end the query: ``schema`` may have other columns in
-    the next batch. Columns that a document lacks are NULL; columns that ``schema`` lacks are left
-    out. A value that does not fit the declared type is an error, except that decimals are rounded
-    if the type has fewer fractional digits. Column names are case-sensitive.
+    schema, and a change of a table does not end the query: ``schema`` may have other columns in the
+    next batch. Columns that are not in a document are NULL. Columns that are not in ``schema`` are
+    left out. A value that does not fit the declared type is an error, except that decimals are
+    rounded if the type has fewer fractional digits. Column names are case-sensitive.
 
     Args:
         frame: Changes of several tables, as text or VARIANT.
         table: ``database.table``.
-        schema: The result of :func:`binarrow.spark.schema` for the table in either layout, or only
-            columns of the table, to which the frame's envelope is added.
+        schema: The result of :func:`binarrow.spark.schema` for the table, in either layout. Or only
+            columns of the table; the envelope of the frame is then added.
         layout: ``"flat"`` for rows with ``_change_type``, one before and one after an update;
             ``"nested"`` for one row with ``_op``, ``before`` and ``after``.
         envelope_prefix: The prefix of the envelope columns, in the frame and in the result.

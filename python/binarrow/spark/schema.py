@@ -43,7 +43,7 @@ def schema(
     history_source: str | None = None,
     **keywords: Unpack[SchemaKeywords],
 ) -> StructType:
-    """Returns the Spark schema of a table's changes, as of its first mention in the files.
+    """Returns the Spark schema of a table's changes, at the first Table_map event of the table.
 
     Every field is nullable. Pass the same keywords to :func:`binarrow.spark.decoder`.
 

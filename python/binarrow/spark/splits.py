@@ -46,7 +46,7 @@ def splits(
     num_partitions: int | None = None,
     **login: Unpack[LoginKeywords],
 ) -> DataFrame:
-    """Returns ranges of files, one row and one partition each, for :func:`binarrow.spark.decoder`.
+    """Returns ranges of files for :func:`binarrow.spark.decoder`: one row and partition per range.
 
     A server's log between two places is divided into one range per binlog file::
 
@@ -54,9 +54,9 @@ def splits(
         ranges = splits(spark, "mysql://repl@db/", start=before, stop=after, **login)
         changes = ranges.mapInArrow(decoder("shop.orders", orders, **login), orders)
 
-    The columns are ``path``, ``start``, ``stop`` (offsets) and ``split`` (JSON for the decoder).
-    Several files are scanned by a Spark job with one task per file, which reads event headers only.
-    Driver and executors must see the files under the same path, or by the same URI.
+    The columns are ``path``, ``start``, ``stop`` (offsets) and ``split`` (JSON for the decoder). If
+    there are several files, a Spark job scans them with one task per file, which reads only event
+    headers. Driver and executors must see the files under the same path or URI.
 
     Args:
         spark: The session, classic or Connect.
@@ -74,7 +74,7 @@ def splits(
         start: The place to begin in a server's log: ``"earliest"``, the default, ``"latest"``, a
             position, ``"file:offset"``, a GTID set that has already been consumed, or a datetime.
         stop: The place to end, in the same forms; by default ``"latest"``, the end of the log now.
-        num_partitions: The maximum number of ranges of a server's log: each running task has a
+        num_partitions: The maximum number of ranges of a server's log. Each running task has a
             connection to the server.
         **login: Keywords of :func:`binarrow.connect` for the login. The DataFrame does not contain
             them: pass them to :func:`binarrow.spark.decoder` too.

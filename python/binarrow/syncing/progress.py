@@ -75,15 +75,14 @@ class SyncStats:
             while rows are loaded.
         lag_seconds: The time from ``complete_through`` to now, by the clock of the server.
         seconds_since_last_event: The time since the server last sent something.
-        log_bytes_to_read: The bytes of the log after ``position``, and after later places that the
+        log_bytes_to_read: The bytes of the log after ``position``, or after a later place that the
             sync has reached without a change.
-        retention_headroom_seconds: The time after which the server may purge the log at
-            ``position``.
+        retention_headroom_seconds: The time until the server may purge the log at ``position``.
         received_bytes: The bytes of the log that the server has sent.
         reconnects: The number of connections that were opened after one was lost.
-        errors: The number of errors after which the sync continued: ``"source"`` (a question to the
-            server), ``"target"`` (it was in use, or another program changed a table, and the commit
-            was tried again).
+        errors: The number of errors after which the sync continued. ``"source"``: the server did
+            not answer a question. ``"target"``: the target was in use, or another program changed a
+            table, and the commit was tried again.
         commits: The number of commits.
         commit_seconds: The durations of the commits.
         last_commit: The time of the last commit, by the clock of this machine.

@@ -19,12 +19,12 @@ class SyncedTable:
     """A table in the result of :func:`binarrow.sync`.
 
     Attributes:
-        status: ``"followed"``, ``"dropped"`` (it does not exist on the server any more),
-            ``"left out"`` (``tables`` does not select it any more) or ``"parked"`` (it is not
-            followed after an error). The rows of the last three remain in the target.
+        status: ``"followed"``, ``"dropped"`` (the server no longer has it), ``"left out"``
+            (``tables`` no longer selects it) or ``"parked"`` (it is not followed because of an
+            error). The rows of the last three remain in the target.
         reason: The error after which the table was parked; empty if it is not parked.
         changes: The number of rows that were loaded, or that the log contains.
-        loads: How often its existing rows were read in this run.
+        loads: The number of times that its existing rows were read in this run.
     """
 
     status: str = "followed"

@@ -61,17 +61,17 @@ def sync(
         binarrow.sync("mysql://repl@db.example/", "duckdb:///mirror.duckdb", tables="shop.*",
                       once=True, password_file="secret")
 
-    The target contains its position in the log: a sync that starts again, after its end or a crash,
-    continues there, and each change is applied once. Tables that ``tables`` selects for the first
-    time are loaded.
+    The target contains its position in the log. A sync that starts again, after its end or a crash,
+    continues at this position, and applies each change once. Tables that ``tables`` selects for the
+    first time are loaded.
 
     Args:
         source: The URL of a server, as for :func:`binarrow.connect`, or a :class:`Server`.
-        target: ``"duckdb:///mirror.duckdb"``, a DuckDB file. Each database is a schema of it. The
-            file is open only during a commit. ``"delta+file:///lake"``, a folder with a folder of
-            Delta tables for each database. ``"iceberg+file:///lake"``, a folder with a catalog of
-            Iceberg tables. ``"parquet+file:///changes"``, a folder of Parquet files, for the mode
-            ``"history"``.
+        target: ``"duckdb:///mirror.duckdb"``, a DuckDB file. Each database of the server is a
+            schema of the file. The file is open only during a commit. ``"delta+file:///lake"``, a
+            folder with a folder of Delta tables for each database. ``"iceberg+file:///lake"``, a
+            folder with a catalog of Iceberg tables. ``"parquet+file:///changes"``, a folder of
+            Parquet files, for the mode ``"history"``.
         tables: The tables, as globs of ``database.table``. None selects all tables except those of
             the system databases.
         exclude_tables: Tables to leave out, as globs.
@@ -80,21 +80,18 @@ def sync(
             ``"scd2"``: it has all versions of rows, with ``_valid_from``, ``_valid_to``,
             ``_valid_from_version`` and ``_valid_to_version``.
         once: If true, the sync ends at the current end of the log.
-        every: The maximum number of seconds between two commits; a commit is earlier if many rows
-            have arrived.
-        schema_changes: ``"follow"`` applies ALTER TABLE to the target. ``"widen"`` applies it if it
-            adds columns that are nullable or have a default, or if types become larger, and raises
-            an error before any other change of columns. ``"fail"`` raises an error before each
-            change of columns.
+        every: The maximum number of seconds between two commits. If many rows arrive, sync commits
+            earlier.
+        schema_changes: ``"follow"`` applies ALTER TABLE to the target; ``"fail"`` raises an error.
         on_truncate: The reaction to TRUNCATE: ``"apply"``, ``"keep"`` (the target keeps its rows)
             or ``"fail"``.
         on_drop: The reaction to DROP TABLE: ``"keep"`` (the table stays in the target), ``"drop"``
             or ``"fail"``.
         on_table_error: The reaction to an error of one table: a type that the target cannot store,
             for example, or a statement for which an option is ``"fail"``. ``"stop"`` raises the
-            error. ``"park"`` leaves the table as it is, continues with the others, and leaves it
-            out in later runs.
-        reload: Tables to load again, as globs: tables that are parked, or others.
+            error. ``"park"`` does not change the table any more, continues with the other tables,
+            and leaves it out in later runs.
+        reload: Tables to load again, as globs. They may be parked or not.
         locks: As for :meth:`Server.stream`: ``"brief"`` permits a lock of all tables while the
             snapshot of a chunk is opened.
         max_rows_per_second: The maximum number of existing rows that are read per second.
@@ -102,12 +99,13 @@ def sync(
             except those of tables without a key.
         busy_timeout: Seconds for which a commit waits while another process uses the target.
         metrics: An address, such as ``"127.0.0.1:9100"`` or ``"[::1]:9100"``, at which metrics for
-            Prometheus are shown, under ``/metrics``, while the sync runs. A port alone is one of
-            the loopback address; with the port 0, the system selects one, which the log contains.
+            Prometheus are available, under ``/metrics``, while the sync runs. A port without a host
+            uses the loopback address. With port 0, the system selects a port, and the log contains
+            it.
         progress: An object with the state of the sync, for other threads.
         on_commit: A function that is called after each commit, with the result so far.
-        is_stopped: A function that returns true if the sync is to end. It is called at least
-            four times per second while changes are read.
+        is_stopped: A function that returns true if the sync must end. It is called at least four
+            times per second while changes are read.
         password_file: As for :func:`binarrow.connect`.
 
     Returns:

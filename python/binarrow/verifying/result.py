@@ -37,13 +37,14 @@ class VerifiedTable:
 
     Attributes:
         result: ``"MATCH"``: the target has exactly the rows that the server had at the target's
-            position. ``"MISMATCH"``: it has not. ``"INCONCLUSIVE"``: it is not known.
-        reason: Why the result is not ``"MATCH"``; empty if it is, or if rows differ.
+            position. ``"MISMATCH"``: it does not. ``"INCONCLUSIVE"``: it is not known.
+        reason: The reason why the result is not ``"MATCH"``. It is empty for ``"MATCH"``, and if
+            rows differ.
         source_rows: The number of rows of the server, at the target's position.
         target_rows: The number of rows of the target.
         differences: The number of rows that only the server has (``"missing"``), that only the
             target has (``"extra"``), that have other values (``"different"``), and of rows of the
-            server that are not as its log leaves them (``"unlogged"``).
+            server that differ from their latest change in its log (``"unlogged"``).
         is_complete: False if there are more differences than were counted.
         keys: The keys of the first rows that differ, with ``show_keys``.
         position: The position in the log at which the tables were compared.
@@ -94,7 +95,7 @@ class VerifyProgress:
         table: The table that is read.
         side: The side that is read: ``"target"``, ``"log"`` or ``"source"``.
         rows: The number of its rows that were read.
-        estimate: The server's estimate of the number of its rows; 0 before it is known.
+        estimate: The server's estimate of the number of rows; 0 before it is known.
     """
 
     table: Name

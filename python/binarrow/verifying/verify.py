@@ -43,8 +43,8 @@ def verify(
         print(summary.result, [name for name, one in summary.tables.items()
                                if one.result != "MATCH"])
 
-    All cells are compared, bit by bit, as the target stores them. The server may be in use, and
-    the target may be older than the server: rows that the log changed after the target's position
+    All cells are compared, bit by bit, as the target stores them. The server may be in use, and the
+    target may be older than the server. Rows that changed in the log after the target's position
     are compared as they were at this position. A sync may run at the same time; its commits wait
     while the rows of a table of the target are read.
 
@@ -63,10 +63,10 @@ def verify(
         password_file: As for :func:`binarrow.connect`.
 
     Returns:
-        The result of each table. It never is ``"MATCH"`` or ``"MISMATCH"`` if it is not certain.
+        The result of each table. The result is ``"MATCH"`` or ``"MISMATCH"`` only if it is certain.
 
     Raises:
-        SyncError: The target is not one of a sync.
+        SyncError: The target was not written by a sync.
         TargetBusyError: Another process uses the target.
         ConfigError: A keyword is not valid, or the package for the target is missing.
         BinarrowError: The server cannot be read.

@@ -43,48 +43,50 @@ def apply_changes(
         changes.writeStream.foreachBatch(apply_changes("lake.shop.orders")).start()
 
     The function accepts a DataFrame of one table's changes in the flat layout, and the number of
-    the batch, which it ignores: a batch can be applied twice without effect, and a new checkpoint
-    may start its numbers again. A batch is one commit of Delta or Iceberg, or one version of
-    Parquet; a batch without changes writes nothing. For a DataFrame outside of a stream, call the
-    function yourself: ``apply_changes(target)(frame)``.
+    the batch. It ignores the number, because a batch that is applied a second time has no effect,
+    and a new checkpoint may start the numbers again. A batch is one commit of Delta or Iceberg, or
+    one version of Parquet; a batch without changes writes nothing. For a DataFrame that is not from
+    a stream, call the function yourself: ``apply_changes(target)(frame)``.
 
-    For each key, the last change by (``_commit_version``, ``_change_ordinal``) is applied. The row
-    before an update counts as deleted, so updates of the key are correct. A change of the
-    ``_change_type`` truncate empties the mirror at its position among the changes.
+    For each key, the last change in the order of (``_commit_version``, ``_change_ordinal``) is
+    applied. The row before an update counts as deleted, so updates of the key are correct. A change
+    of the ``_change_type`` truncate empties the mirror at its position among the changes.
 
     If the server logs only some columns (``binlog_row_image`` MINIMAL or NOBLOB), the option
     ``envelope`` must contain ``present``: columns that a row image leaves out then keep their
-    value. Without it a missing column looks like NULL, and the mirror would be wrong. An update
-    that changes the key of a row without logging the full row is an error.
+    value. Without ``present``, a missing column looks like NULL, and the mirror would be wrong. If
+    an update changes the key of a row, and the log does not contain the full row, this is an error.
 
     New columns of the changes are added to the target, with a warning. They are NULL in rows that
-    do not change afterwards. If the source may have back-filled them in these rows (NOT NULL,
-    or a DEFAULT), that is an error: see ``backfilled_columns``. The log does not contain values
-    that ALTER TABLE converts nor, before MySQL 9.6 and in MariaDB, the rows that ``ON DELETE
-    CASCADE`` changes.
+    do not change afterwards. If the source may have back-filled them in these rows (NOT NULL, or a
+    DEFAULT), this is an error: see ``backfilled_columns``. The log does not contain values that
+    ALTER TABLE converts. Before MySQL 9.6, and in MariaDB, it also does not contain the rows that
+    ``ON DELETE CASCADE`` changes.
 
     Args:
         target: A table of Delta or Iceberg, by its name in SQL; the path of a Delta table; or a
             folder for Parquet that driver and executors see under the same path. It is created
             if it does not exist.
-        keys: The columns that identify a row; NULL is a value like others. None uses the primary
-            key, which the log contains with ``binlog_row_metadata=FULL``.
+        keys: The columns that identify a row; NULL is treated like other values. None uses the
+            primary key, which the log contains with ``binlog_row_metadata=FULL``.
         format: The format of the target. None detects the format of an existing target.
         envelope_prefix: The option ``envelopePrefix`` of the changes.
-        missing_columns: If the target has columns that the changes lack: ``"error"``, or
-            ``"null"``, which keeps their values in existing rows and stores NULL in new ones.
-        backfilled_columns: For values that the source filled in and the log does not contain: a
-            column that ALTER TABLE added to existing rows, or one that an INSERT left out
-            (``binlog_row_image=MINIMAL``). ``"error"`` is an error with instructions;
-            ``"null"`` makes them NULL. A schema that ``load()`` read from a server shows which
-            columns have a DEFAULT; other columns count as having one.
-        missing_rows: If a change contains only a part of a row that the target does not have:
-            ``"error"``, or ``"ignore"``, for a mirror whose first load is newer than the changes.
+        missing_columns: The reaction if the target has columns that the changes do not have:
+            ``"error"``, or ``"null"``, which keeps their values in existing rows and stores NULL in
+            new ones.
+        backfilled_columns: The reaction if the source filled in values that the log does not
+            contain: of a column that ALTER TABLE added to existing rows, or of a column that an
+            INSERT left out (``binlog_row_image=MINIMAL``). ``"error"`` raises an error with
+            instructions; ``"null"`` makes the values NULL. A schema that ``load()`` read from a
+            server shows which columns have a DEFAULT; other columns count as having one.
+        missing_rows: The reaction if a change contains only a part of a row that the target does
+            not have: ``"error"``, or ``"ignore"``. Use ``"ignore"`` for a mirror whose first load
+            is newer than the changes.
         properties: Table properties (``TBLPROPERTIES``) of a new table.
 
     Raises:
-        ConfigError, SchemaError: By the returned function, if the changes and the target do not
-            fit. The message contains the reason and the solution.
+        ConfigError, SchemaError: The changes and the target do not fit together. The returned
+            function raises them. The message contains the reason and the solution.
     """
     names = (keys,) if isinstance(keys, str) else None if keys is None else tuple(keys)
     if names == ():
