@@ -36,7 +36,7 @@ from binarrow.supported import TESTED
 app = typer.Typer(
     name="binarrow",
     cls=Group,
-    help="MySQL and MariaDB binary logs: look inside, count, follow, turn into Arrow and Parquet.",
+    help="Inspect, count, follow and convert the binary logs of MySQL and MariaDB.",
     epilog=exit_codes(),
     invoke_without_command=True,
     rich_markup_mode=None,

@@ -40,7 +40,7 @@ Sources: TypeAlias = Annotated[
     list[str],
     typer.Argument(
         metavar="FILE|URL",
-        help="Binlog files in log order, a glob, or a folder, - for standard input; or one server:"
+        help="Binlog files in log order, a glob, or a folder; - is standard input. Or one server:"
         " mysql://user@host/ or mariadb://. NAME=FILE sets the name of a file in the server's log.",
         show_default=False,
     ),
@@ -73,7 +73,7 @@ TimeZone: TypeAlias = Annotated[
     ),
 ]
 FormatOption: TypeAlias = Annotated[
-    Format, typer.Option(help="A table for people, or JSON, one object per line.")
+    Format, typer.Option(help="A table, or JSON with one object per line.")
 ]
 
 

@@ -82,14 +82,14 @@ def command(
         typer.Option(
             metavar="FILE",
             help="A new file: NAME.parquet, NAME.arrow, NAME.csv or NAME.jsonl; - is standard"
-            " output, in --format.",
+            " output, in the form of --format.",
         ),
     ] = STANDARD_OUTPUT,
     locks: Annotated[
         Locks | None,
         typer.Option(
             help="brief: permits FLUSH TABLES WITH READ LOCK for a moment, if the position of a"
-            " snapshot is not known exactly without it."
+            " snapshot is not exact without it."
         ),
     ] = None,
     unlogged_changes: Annotated[
@@ -101,9 +101,10 @@ def command(
 ) -> None:
     """Print the rows that a table of a server had at an earlier moment.
 
-    The changes since then are read from the server's log and reversed, starting from the rows that
-    the table has now. Nothing is written to the server. The log must contain complete rows
-    (binlog_row_image=FULL), and no statement may have changed or emptied the table since then.
+    The command reads the rows that the table has now, and reverses the changes that the server's
+    log contains since the moment. It writes nothing to the server. The log must contain complete
+    rows (binlog_row_image=FULL), and no statement may have changed or emptied the table since the
+    moment.
 
     The output contains values of rows. Times without a zone are local.
     """

@@ -48,9 +48,9 @@ def command(
     *,
     login: Login,
 ) -> None:
-    """Grade a server's settings for reading its changes, and suggest fixes.
+    """Check a server's settings for reading its changes, and suggest fixes.
 
-    An error means that changes cannot be read, or are lost: the exit code is 1.
+    An error means that changes cannot be read, or are lost. The exit code is then 1.
 
     A warning means that something is missing, or harder than necessary.
     """

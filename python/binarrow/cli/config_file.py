@@ -24,7 +24,7 @@ def takes_config(command: Command) -> Command:
         is_eager=True,
         show_default=False,
         help='A TOML file with arguments and options of this command: source = "mysql://db/",'
-        ' every = 60, tables = ["shop.*"]. Those of the command line have priority.',
+        ' every = 60, tables = ["shop.*"]. The command line has priority.',
     )
     parameter = inspect.Parameter(
         "config",

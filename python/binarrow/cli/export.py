@@ -69,8 +69,8 @@ def command(
 ) -> None:
     """Write the changes of each table to FOLDER/DB.TABLE/part-00000 and so on.
 
-    The folders appear when all files are complete; after an error there are none.
-    In folder names, the characters % . / of a database or table are escaped as %25, %2E, %2F.
+    The folders are created when all files are complete. After an error there are no folders. In
+    folder names, the characters % . / of a database or table are escaped as %25, %2E, %2F.
 
     If the structure of a table changes in the log, a new part begins.
     """

@@ -70,13 +70,13 @@ def command(
     """Print the changes that match, with their transaction, connection and statement.
 
     The output contains the time of the commit, the GTID of the transaction or the place where it
-    begins, the connection, the statement (if the server logs statements:
-    binlog_rows_query_log_events, binlog_annotate_row_events), the place in the log, and the row
-    before and after the change.
+    begins, the connection, the place in the log, and the row before and after the change. It also
+    contains the statement, if the server logs statements (binlog_rows_query_log_events,
+    binlog_annotate_row_events).
 
-    The output contains values of rows. Times of options without a zone are local. A server's log
-    is read from its first file to the current end. Files in several folders are several logs, which
-    are read one after the other; their output names the folder.
+    The output contains values of rows. Times of options without a zone are local. A server's log is
+    read from its first file to the current end. Files in several folders count as several logs.
+    They are read one after the other, and the output names the folder.
     """
     zone = zone_of(tz)
     picked = _Picked([each.lower() for each in gtid or ()], thread or [])

@@ -27,7 +27,7 @@ def command(
     ] = False,
     format: FormatOption = Format.table,  # noqa: A002 - the option's name
 ) -> None:
-    """Write the index of each file beside it, so that commands and readers skip parts of the file.
+    """Write an index next to each file, so that commands and readers skip parts of the file.
 
     The index of binlog.000001 is binlog.000001.binarrow-index. It contains the tables, times and
     GTIDs of each part of the file, the smallest and largest values of columns, and Bloom filters of

@@ -91,7 +91,7 @@ def command(
 
     By default values of rows are not shown, and statements are cut before their first value.
 
-    Times are shown in the zone of --tz; times of options without a zone are local. Statements are
+    Printed times are in the zone of --tz. Times without a zone in options are local. Statements are
     shown with their connection, and the end of a transaction with its size and its duration.
     """
     zone = zone_of(tz)

@@ -59,7 +59,7 @@ _FLAGS = (
             bool,
             typer.Option(
                 "--password",
-                help="Ask for the password; without this flag it is MYSQL_PWD.",
+                help="Ask for the password. Without this flag, MYSQL_PWD contains it.",
                 rich_help_panel=PANEL,
             ),
         ],

@@ -36,7 +36,7 @@ def command(
     files: Files,
     largest: Annotated[
         int,
-        typer.Option(metavar="COUNT", min=0, help="How many of the largest transactions to show."),
+        typer.Option(metavar="COUNT", min=0, help="The number of largest transactions to show."),
     ] = 5,
     by: Annotated[
         By | None,
@@ -65,9 +65,9 @@ def command(
 ) -> None:
     """Count changes by table, and show the largest transactions and the time span.
 
-    An update is one change and two rows. Logs without column names work: no value is decoded.
-    --tables limits all counts, and the list of the largest transactions. More than 10 of these
-    take longer to find.
+    An update is one change and two rows. Logs without column names can be read too, because no
+    value is decoded. --tables limits all counts, and the list of the largest transactions. To find
+    more than 10 of these takes longer.
 
     --schemas and --history are only needed for tables with times in the old form of MariaDB 5.3,
     because the log does not contain the length of such values.

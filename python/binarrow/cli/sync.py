@@ -209,22 +209,22 @@ def command(
             "--busy-timeout",
             metavar="SECONDS",
             parser=_seconds,
-            help="How long a commit waits while another process uses the target.",
+            help="The time for which a commit waits while another process uses the target.",
         ),
     ] = 300.0,
     metrics: Annotated[
         str | None,
         typer.Option(
             metavar="ADDRESS",
-            help="Show metrics for Prometheus at an address: 127.0.0.1:9100, [::1]:9100. A port"
-            " alone is one of this machine; the port 0 selects a free one.",
+            help="Show metrics for Prometheus at an address: 127.0.0.1:9100, [::1]:9100. If you"
+            " pass only a port, other machines cannot connect. Port 0 selects a free port.",
             show_default=False,
         ),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Short for --format json.")] = False,
     format: Annotated[  # noqa: A002 - the option's name
         Format,
-        typer.Option(help="A table for people at the end, or JSON, one object for each commit."),
+        typer.Option(help="A table at the end, or JSON with one object for each commit."),
     ] = Format.table,
     *,
     config: Path | None,  # noqa: ARG001 - its callback has read it
@@ -232,13 +232,13 @@ def command(
 ) -> None:
     """Copy tables of a server into a target, and keep them up to date with its log.
 
-    The existing rows are loaded first. Then changes are applied until Ctrl-C,
-    or, with --once, up to the current end of the log. The target contains the
-    position: the same command continues there, also after a crash, and applies
-    each change once.
+    The command first loads the existing rows. Then it applies changes until
+    Ctrl-C, or, with --once, up to the current end of the log. The target
+    contains the position. If you run the same command again, it continues at
+    this position, also after a crash, and applies each change once.
 
-    No setting of the server is changed. binlog_row_metadata may be MINIMAL or
-    NO_LOG.
+    The command changes no setting of the server. binlog_row_metadata may be
+    MINIMAL or NO_LOG.
     """
     is_json = json or format is Format.json
     progress, signals = SyncProgress(), _Signals()

@@ -110,12 +110,12 @@ def command(
 
     It prints one change per line, until Ctrl-C.
 
-    A line contains the time of the commit, the lag between commit and output,
-    the table, and the values of the row; for an update, its key and the
-    changed columns.
+    A line contains the time of the commit, the lag between commit and output, the
+    table, and the values of the row. For an update, it contains the key and the changed
+    columns.
 
-    JSON contains the complete rows before and after, and the lag in
-    microseconds. The lines that --include adds have their kind in "marker".
+    JSON contains the complete rows before and after the change, and the lag in
+    microseconds. Lines that --include adds contain their kind in "marker".
 
     The lag depends on the clocks of both machines. MariaDB and MySQL 5 log
     times in seconds only.
@@ -123,7 +123,8 @@ def command(
     With --follow, changes are printed like those of find, up to the last complete transaction. A
     file that is replaced, truncated or removed is an error.
 
-    At the end, and after Ctrl-C, the position to continue from is printed to stderr.
+    At the end, and after Ctrl-C, the command prints the position at which to continue
+    to stderr.
     """
     signal.signal(signal.SIGTERM, _terminate)
     logging.basicConfig(format="binarrow: %(message)s")  # that a connection was lost, for example

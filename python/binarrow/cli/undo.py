@@ -79,8 +79,9 @@ def command(
 ) -> None:
     """Write SQL that reverses the changes that match, the last transaction first.
 
-    Nothing is executed. The statements expect the rows as they were after the changes, and find
-    them by the key, or by all columns if no key is known. The first lines describe the effects.
+    The command executes nothing. When you execute the statements, the rows must be as they were
+    after the changes. The statements find rows by the key, or by all columns if no key is known.
+    The first lines of the output describe the effects.
 
     The log must contain complete rows: binlog_row_image=FULL. The output contains values of rows.
     """

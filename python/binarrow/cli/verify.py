@@ -115,15 +115,16 @@ def command(
     MATCH: the target has exactly the rows that the server had at the
     target's position in the log.
 
-    MISMATCH: it has not. "missing" rows are only on the server, "extra" rows
-    only in the target, "different" rows have other values. "unlogged" rows
-    were changed on the server without its log.
+    MISMATCH: it does not. "missing" rows are only on the server, "extra" rows
+        only in the target, and "different" rows have other values. "unlogged"
+        rows were changed on the server, but the change is not in its log.
 
     INCONCLUSIVE: it is not known. The reason is printed.
 
-    The server may be in use, and a sync may run at the same time. Nothing is
-    changed. Run 'binarrow sync --once' first if the target is old: the log
-    since its position is read once for each table.
+    The server may be in use, and a sync may run at the same time. The command
+    changes nothing. If the target is old, first run 'binarrow sync --once',
+    because the log since the position of the target is read once for each
+    table.
     """
     is_json = json or format is Format.json
     try:

@@ -54,11 +54,12 @@ def command(
 ) -> None:
     """Store the current structures of a server's tables, or those in a file.
 
-    The first baseline creates the history; readers with --history follow the
-    log from there on. A new baseline restores tables that have become unknown.
+    The first baseline creates the history. Readers with --history then follow
+    the log. A new baseline restores tables that have become unknown.
 
-    It takes no lock. The account needs REPLICATION SLAVE, REPLICATION CLIENT
-    (MariaDB: BINLOG MONITOR) and SELECT; tables that it may not see are named.
+    The command takes no lock. The account needs REPLICATION SLAVE, REPLICATION
+    CLIENT (MariaDB: BINLOG MONITOR) and SELECT. The command names tables that
+    the account may not see.
     """
     is_file = structures is not None and Url.parse(structures) is None
     if is_file and position is None:

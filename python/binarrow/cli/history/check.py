@@ -41,9 +41,9 @@ def command(
 ) -> None:
     """Compare a history with the server's current tables; the exit code is 1 if they differ.
 
-    First the history is updated with the log up to now. Differences that
-    remain were not logged, for example because of sql_log_bin=0. To correct
-    the history, run 'binarrow history baseline'.
+    First the history is updated with the log up to its current end. The
+    differences that remain are not in the log, for example because of
+    sql_log_bin=0. To correct the history, run 'binarrow history baseline'.
     """
     with (
         opened(history, source, history_password_file) as opened_history,

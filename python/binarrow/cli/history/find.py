@@ -48,7 +48,7 @@ def command(
 ) -> None:
     """Print the structure that a table had at a place of the log.
 
-    A statement is in force at a place if its transaction ends there or before.
+    A statement applies at a place if its transaction ends there or before.
     """
     database, name = names(table)
     with opened(history, source, history_password_file) as opened_history:

@@ -41,8 +41,9 @@ def command(
 ) -> None:
     """Print the covered parts of the log, and the numbers of tables and statements.
 
-    Tables are those at the end of the history. An unknown table cannot be read
-    until a new baseline, or a CREATE TABLE in the log, contains its structure.
+    The tables are those at the end of the history. Rows of an unknown table
+    cannot be read until a new baseline, or a CREATE TABLE in the log, contains
+    its structure.
     """
     zone = zone_of(tz)
     with opened(history, source, history_password_file) as opened_history:

@@ -33,8 +33,8 @@ def command(
         Path,
         typer.Argument(
             metavar="CERTIFICATE",
-            help="The file that --certificate of 'binarrow tail' or certificate= of"
-            " Server.stream() has named.",
+            help="The file that --certificate of 'binarrow tail', or certificate= of"
+            " Server.stream(), has written.",
             show_default=False,
         ),
     ],
@@ -55,9 +55,10 @@ def command(
 ) -> None:
     """Compare the certificate of an initial load with the server; exit code 1 if they differ.
 
-    The rows that a table has now, without the changes that the log contains since a chunk was
-    read, must be those of the chunk. The server needs the log since the beginning of the load,
-    with binlog_row_image=FULL. Memory grows with these changes.
+    For each chunk, the command takes the rows that the table has now, and reverses the changes that
+    the log contains since the chunk was read. The result must be the rows of the chunk. The server
+    must still have the log since the beginning of the load, with binlog_row_image=FULL. The use of
+    memory grows with these changes.
 
     Without a server and --log, only the certificate itself is checked.
     """
