@@ -240,9 +240,9 @@ class TypeOptions:
 class Position:
     """A place in the log at which a reader starts or resumes. Frozen, hashable, picklable.
 
-    Batches, items, readers and streams have a position, and :meth:`Server.position` returns one. A position
-    consists of its base, which is the end of a transaction (a file and a byte offset), and a list of the tables
-    that have changes delivered after the base, each with the last of these changes. A reader that starts at the
+    Batches, items, readers and streams have a position, and :meth:`Server.position` returns one. A position has
+    two parts. The base is the end of a transaction (a file and a byte offset). The other part lists the tables of
+    which changes after the base were delivered, each with the last of these changes. A reader that starts at the
     position reads from the base and leaves out the rows that were delivered, so no row is lost or repeated. The
     second reader may use other threads, batch limits, columns and operations. A table that the first reader did
     not read is read from the base. ``str()``, ``stop=``, table histories and Spark's offsets use only the base.
@@ -852,22 +852,22 @@ class BinlogReader(Generic[_T_co]):
                 because it precedes all rows of its transaction, and NULL in the other columns. A statement that
                 changes rows in another way is an error with ``"error"`` and ``"emit"``, and a warning with
                 ``"skip"``. Such statements are DROP, TRUNCATE or EXCHANGE PARTITION, IMPORT TABLESPACE, RENAME of
-                another table to this table's name, ALTER IGNORE, DROP and ADD of one column name, CONVERT TO
-                CHARACTER SET if characters may be lost, DROP SYSTEM VERSIONING, and every ALTER TABLE clause that
-                is not known to keep the rows.
+                another table to this table's name, ALTER IGNORE, and DROP and ADD of one column name. CONVERT TO
+                CHARACTER SET is one if characters may be lost. Others are DROP SYSTEM VERSIONING, and every ALTER
+                TABLE clause that is not known to keep the rows.
 
-                The same applies to MODIFY or CHANGE of a column in ``schema``, and to ADD PRIMARY KEY, unless the
-                new type is known to keep every value of the old type. INT to BIGINT keeps every value, DATETIME(6)
-                to DATETIME does not. The old type comes from ``history``, or from the last rows of the table in
-                this read. If it is not known, the values count as changed. Without ``history``, it is not known
-                which columns are generated or AUTO_INCREMENT. If a column is generated from a column that gets a
-                new type, its changed values are then not detected. A definition with AUTO_INCREMENT then counts
-                as a change; for an integer that is the primary key it only causes a warning. A definition without
-                a character set, with a ``sql_mode`` that is not strict, also causes a warning. If the log does not
-                name the columns, FIRST, AFTER and DROP COLUMN also count as changes. New columns do not count as
-                changes: see ``on_schema_change``. A swap by gh-ost or pt-online-schema-change does not change the
-                rows of the table: see ``online_schema_change``. REPAIR TABLE and REPAIR PARTITION, which may
-                remove damaged rows, cause a warning for each table.
+                MODIFY or CHANGE of a column in ``schema``, and ADD PRIMARY KEY, are also such statements, unless
+                the new type is known to keep every value of the old type. INT to BIGINT keeps every value,
+                DATETIME(6) to DATETIME does not. The old type comes from ``history``, or from the last rows of the
+                table in this read. If it is not known, the values count as changed. Without ``history``, it is not
+                known which columns are generated or AUTO_INCREMENT. If a column is generated from a column that
+                gets a new type, its changed values are then not detected. A definition with AUTO_INCREMENT then
+                counts as a change; for an integer that is the primary key it only causes a warning. A definition
+                without a character set, with a ``sql_mode`` that is not strict, also causes a warning. If the log
+                does not name the columns, FIRST, AFTER and DROP COLUMN also count as changes. New columns do not
+                count as changes: see ``on_schema_change``. A swap by gh-ost or pt-online-schema-change does not
+                change the rows of the table: see ``online_schema_change``. REPAIR TABLE and REPAIR PARTITION,
+                which may remove damaged rows, cause a warning for each table.
 
                 With ``"error"`` and ``"emit"``, a statement that may concern another table is an error too. Such a
                 statement writes the name in other letter case (see ``lower_case_table_names``), or uses a
@@ -1409,9 +1409,9 @@ def read_binlog(
             are not known. The actions are taken from ``history`` or ``schemas``; a mirror of a live
             server asks the server for them. MariaDB's log shows for each statement which tables its
             actions can change. Parents that are not in ``tables`` count too. The same applies to
-            MERGE tables: if rows of a MERGE table change, rows of the tables of its UNION change,
-            and the log contains only the name of the MERGE table. A table is known to be a MERGE
-            table if ``history`` or ``schemas`` contains it.
+            MERGE tables. If rows of a MERGE table change, rows of the tables of its UNION change.
+            The log contains only the name of the MERGE table. A table is known to be a MERGE table
+            if ``history`` or ``schemas`` contains it.
         mask: Columns whose values are hidden, by glob of ``database.table.column``, in any letter
             case: ``{"shop.customers.email": "sha256"}``.
 
@@ -1504,17 +1504,17 @@ def read_binlog(
             can read every log, for example to count changes.
         schemas: CREATE TABLE statements, for logs that do not contain the names of columns.
 
-            They provide what the log leaves out: names, signs, members, keys, types that the log
-            shows as bytes (MariaDB's UUID, INET4, INET6, VECTOR), and the digits of times in
-            MariaDB's old form (``mysql56_temporal_format=OFF``). The value is either a dict of
-            ``"database.table"`` to the output of ``SHOW CREATE TABLE``, or SQL text with ``USE``
-            and ``CREATE TABLE`` statements, such as the output of ``mysqldump --no-data shop`` or
-            ``mariadb-dump``; other statements are ignored. A ``Path`` is a file with such text. A
-            :class:`TableSchema`, such as the result of ``server.describe()``, is accepted as well,
-            also in a dict or a list. Metadata in the log takes precedence. If a statement
-            contradicts it, because the table was altered later, a :class:`SchemaError` is raised.
-            In members of ENUM and SET, servers print ``?`` instead of characters above U+FFFF. A
-            member with a ``?`` causes a warning.
+            They provide what the log leaves out: names, signs, members and keys. They also provide
+            types that the log shows as bytes (MariaDB's UUID, INET4, INET6, VECTOR), and the digits
+            of times in MariaDB's old form (``mysql56_temporal_format=OFF``). The value is a dict of
+            ``"database.table"`` to the output of ``SHOW CREATE TABLE``, or SQL text. The text
+            contains ``USE`` and ``CREATE TABLE`` statements, as the output of ``mysqldump --no-data
+            shop`` or ``mariadb-dump`` does. Other statements are ignored. A ``Path`` is a file with
+            such text. A :class:`TableSchema`, such as the result of ``server.describe()``, is
+            accepted as well, also in a dict or a list. Metadata in the log takes precedence. If a
+            statement contradicts it, because the table was altered later, a :class:`SchemaError` is
+            raised. In members of ENUM and SET, servers print ``?`` instead of characters above
+            U+FFFF. A member with a ``?`` causes a warning.
         history: A history of table schemas: a :class:`binarrow.SchemaHistory`, or its URL or path.
 
             Each row is decoded with the schema that its table had at the position of the row, and
@@ -1901,7 +1901,7 @@ def find_logs(
     """Returns the files of each folder in which files match, in log order.
 
     Functions that read a log refuse a glob that matches files in several folders, unless the numbers of the files
-    are consecutive, because they may be the logs of several servers. Read the files of each folder separately.
+    are consecutive. Otherwise they may be the logs of several servers. Read the files of each folder separately.
 
     Args:
         source: As in :func:`expand_source`.
@@ -2135,8 +2135,8 @@ class Column:
     def default(self) -> str | None:
         """The SQL after DEFAULT in ``create_statement``; None if there is none, or if it is NULL.
 
-        When columns are compared, only the presence of a default counts, because servers and the statement in the
-        log may write the same value in different forms (``'5'`` and ``5``, for example).
+        When columns are compared, only the presence of a default counts. The reason is that servers and the
+        statement in the log may write the same value in different forms (``'5'`` and ``5``, for example).
         """
     @property
     def has_default(self) -> bool | None:

@@ -25,16 +25,17 @@ OPTIONS = (
         """
         CREATE TABLE statements, for logs that do not contain the names of columns.
 
-        They provide what the log leaves out: names, signs, members, keys, types that the log shows
-        as bytes (MariaDB's UUID, INET4, INET6, VECTOR), and the digits of times in MariaDB's old
-        form (``mysql56_temporal_format=OFF``). The value is either a dict of ``"database.table"``
-        to the output of ``SHOW CREATE TABLE``, or SQL text with ``USE`` and ``CREATE TABLE``
-        statements, such as the output of ``mysqldump --no-data shop`` or ``mariadb-dump``; other
-        statements are ignored. A ``Path`` is a file with such text. A :class:`TableSchema`, such as
-        the result of ``server.describe()``, is accepted as well, also in a dict or a list. Metadata
-        in the log takes precedence. If a statement contradicts it, because the table was altered
-        later, a :class:`SchemaError` is raised. In members of ENUM and SET, servers print ``?``
-        instead of characters above U+FFFF. A member with a ``?`` causes a warning.
+        They provide what the log leaves out: names, signs, members and keys. They also provide
+        types that the log shows as bytes (MariaDB's UUID, INET4, INET6, VECTOR), and the digits of
+        times in MariaDB's old form (``mysql56_temporal_format=OFF``). The value is a dict of
+        ``"database.table"`` to the output of ``SHOW CREATE TABLE``, or SQL text. The text contains
+        ``USE`` and ``CREATE TABLE`` statements, as the output of ``mysqldump --no-data shop`` or
+        ``mariadb-dump`` does. Other statements are ignored. A ``Path`` is a file with such text. A
+        :class:`TableSchema`, such as the result of ``server.describe()``, is accepted as well, also
+        in a dict or a list. Metadata in the log takes precedence. If a statement contradicts it,
+        because the table was altered later, a :class:`SchemaError` is raised. In members of ENUM
+        and SET, servers print ``?`` instead of characters above U+FFFF. A member with a ``?``
+        causes a warning.
         """,
         SCHEMAS,
         Spark(),

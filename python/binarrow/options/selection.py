@@ -221,9 +221,9 @@ OPTIONS = (
         known to change its table. Otherwise it means ``"warn"``, also if the actions are not known.
         The actions are taken from ``history`` or ``schemas``; a mirror of a live server asks the
         server for them. MariaDB's log shows for each statement which tables its actions can change.
-        Parents that are not in ``tables`` count too. The same applies to MERGE tables: if rows of a
-        MERGE table change, rows of the tables of its UNION change, and the log contains only the
-        name of the MERGE table. A table is known to be a MERGE table if ``history`` or ``schemas``
+        Parents that are not in ``tables`` count too. The same applies to MERGE tables. If rows of a
+        MERGE table change, rows of the tables of its UNION change. The log contains only the name
+        of the MERGE table. A table is known to be a MERGE table if ``history`` or ``schemas``
         contains it.
         """,
         TASKS,

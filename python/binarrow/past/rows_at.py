@@ -131,10 +131,11 @@ def rows_at(
     Args:
         server: The server.
         table: The table, as ``database.table``.
-        moment: A datetime or a text with a time (the rows before the first transaction that was
-            committed at or after it), a :class:`Position` or ``"file:offset"`` of the end of a
-            transaction, a GTID of MySQL (the rows after this transaction), or a GTID set (the rows
-            after exactly these transactions).
+        moment: A datetime or a text with a time, a place or a GTID. For a time, the rows are those
+            before the first transaction that was committed at or after it. A place is a
+            :class:`Position` or ``"file:offset"`` of the end of a transaction. For a GTID of MySQL,
+            the rows are those after this transaction, and for a GTID set, those after exactly these
+            transactions.
         before: With a GTID: the rows before this transaction.
         columns: The names of the columns to return; all columns by default.
         where: The rows to return, in the part of SQL that :func:`read_binlog` describes, without

@@ -42,9 +42,9 @@ class VerifiedTable:
             rows differ.
         source_rows: The number of rows of the server, at the target's position.
         target_rows: The number of rows of the target.
-        differences: The number of rows that only the server has (``"missing"``), that only the
-            target has (``"extra"``), that have other values (``"different"``), and of rows of the
-            server that differ from their latest change in its log (``"unlogged"``).
+        differences: The numbers of differing rows. ``"missing"``: only the server has the row.
+            ``"extra"``: only the target has it. ``"different"``: both have it, with other values.
+            ``"unlogged"``: the row of the server differs from its latest change in the log.
         is_complete: False if there are more differences than were counted.
         keys: The keys of the first rows that differ, with ``show_keys``.
         position: The position in the log at which the tables were compared.
