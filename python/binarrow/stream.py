@@ -67,8 +67,8 @@ class Stream(Generic[T_co]):
 
     It returns :class:`ChangeBatch` and the items of ``include``. Use it in ``with``, or close it.
     With a checkpoint, a batch or item counts as done when the next one is requested, or when the
-    ``with`` block is left without an exception. The position after it may be saved from then on.
-    After a crash before that, the batch is returned again; no batch is lost.
+    ``with`` block ends without an exception. From then on, the position after it may be saved.
+    After an earlier crash, the batch is returned again; no batch is lost.
 
     In a coroutine, ``async with`` and ``async for`` wait in a thread, and do not block the event
     loop. If a task is cancelled while it waits, no batch is lost: ``position`` is the position

@@ -39,8 +39,8 @@ def serve(address: str, text: Callable[[], str]) -> Iterator[str]:
     """Shows a text at ``http://ADDRESS/metrics`` until the end of the block. Returns this URL.
 
     Args:
-        address: ``"127.0.0.1:9100"``, ``"[::1]:9100"``, a name with a port, or a port, for this
-            machine alone. With the port 0, the system selects one.
+        address: ``"127.0.0.1:9100"``, ``"[::1]:9100"``, a name with a port, or only a port, to
+            which only this machine can connect. With port 0, the system selects a port.
         text: Returns the text; it is called for each request, in a thread of its own.
 
     Raises:

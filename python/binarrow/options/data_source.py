@@ -119,7 +119,7 @@ OPTIONS = (
         ``base``).
 
         With ``snapshot``, a stream first reads the existing rows as inserts, together with the
-        changes; a batch query reads the existing rows alone.
+        changes; a batch query reads only the existing rows.
         """,
         spark=Spark(of="server", default="latest; of batches earliest"),
     ),
@@ -129,7 +129,7 @@ OPTIONS = (
         None,
         """
         With ``starting_offsets="snapshot"``, the file in which a stream stores how the rows are
-        divided: a path or URI on storage that every driver of the query sees, beside the
+        divided: a path or URI on storage that every driver of the query sees, next to the
         checkpoint. It contains values of keys. The query needs it until all rows were read.
         """,
         spark=Spark(of="streams"),

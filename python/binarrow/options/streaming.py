@@ -69,7 +69,7 @@ OPTIONS = (
 
         The stream starts at the stored position, and at ``start`` only if no position is stored. It
         saves the position while it reads. A batch counts as done when the next one is requested, or
-        when the ``with`` block of the stream is left without an exception.
+        when the ``with`` block of the stream ends without an exception.
         """,
         STREAM,
         flag=Flag(

@@ -68,7 +68,7 @@ class RowsAt:
         return self._past.schema
 
     def read_all(self) -> pa.Table:
-        """Returns all rows that are left."""
+        """Returns all remaining rows."""
         import pyarrow as pa
 
         return pa.Table.from_batches(list(self), self.schema)

@@ -130,7 +130,7 @@ class Server(Session):
 
                 The stream starts at the stored position, and at ``start`` only if no position is
                 stored. It saves the position while it reads. A batch counts as done when the next
-                one is requested, or when the ``with`` block of the stream is left without an
+                one is requested, or when the ``with`` block of the stream ends without an
                 exception.
             server_id: The id of this reader on the server, from 1; by default a random one.
 

@@ -70,35 +70,36 @@ class Session:
         return self._native.is_local
 
     def position(self) -> Position:
-        """Returns the end of the part of the log that a SELECT that starts afterwards sees.
+        """Returns a position in the log. A SELECT that starts afterwards sees all changes before it.
 
-        A table can be copied with SELECT and its later changes read with ``stream(position)``: no
-        change is lost. A change may be returned by both, if it was committed between the position
-        and the SELECT.
+        You can copy a table with SELECT, and read its later changes with ``stream(position)``: no
+        change is lost. If a change was committed between the position and the SELECT, both return
+        it.
 
             position = server.position()
             rows = copy_of_the_table()  # a SELECT over any connection to the same server
             with server.stream(position, tables="shop.orders") as changes: ...
 
-        The file and offset and the GTID set are of the same place. On MySQL with GTIDs, if a commit
-        takes longer than a second (in semisynchronous replication a replica must acknowledge it),
-        or if the user lacks REPLICATION SLAVE, the position is the GTID set alone, with an empty
-        ``file``. :meth:`stream` starts there too; ``range_end(position, stop=position)`` returns
-        the same position with its file and offset.
+        The file and offset, and the GTID set, are of the same place. On MySQL with GTIDs, the
+        position is only the GTID set, with an empty ``file``, in two cases: a commit takes longer
+        than a second (in semisynchronous replication a replica must acknowledge it), or the user
+        lacks REPLICATION SLAVE. :meth:`stream` starts at such a position too; ``range_end(position,
+        stop=position)`` returns the same position with its file and offset.
 
-        The position can be ahead of what a SELECT sees, and ``visible_to_select`` is then False, on
+        In these cases, the position can be after changes that a SELECT does not see yet, and
+        ``visible_to_select`` is False:
 
         * MySQL with ``gtid_mode=OFF``, unless it is MySQL 8 or later, the user has ``BACKUP_ADMIN``
           and SELECT on ``performance_schema.log_status``, and no XA transaction was committed since
           the server started;
         * MariaDB, if an XA transaction was committed since the server started.
 
-        In these cases start at an earlier position, such as ``file_start(position.file)``: MySQL
-        commits the transactions of a file, except for XA, before it starts the next one.
+        Then start at an earlier position, such as ``file_start(position.file)``. MySQL commits the
+        transactions of a file, except for XA, before it starts the next file.
 
-        MySQL requires REPLICATION CLIENT, MariaDB no privilege. On a MySQL server with GTIDs, while
-        others write to it, it also needs REPLICATION SLAVE; otherwise the position is a GTID set
-        alone.
+        On MySQL, the user needs REPLICATION CLIENT; on MariaDB, no privilege. On MySQL with GTIDs,
+        while other users write, REPLICATION SLAVE is necessary too; otherwise the position is only
+        a GTID set.
 
         Returns:
             The position. ``visible_to_select`` is True or False.
@@ -120,7 +121,7 @@ class Session:
 
         Raises:
             ServerError: There is no such table, or the user may not see it.
-            ConfigError: It is a view.
+            ConfigError: The table is a view.
         """
         return self._native.describe(table)
 
@@ -131,8 +132,8 @@ class Session:
     def logs_all_changes(self) -> bool:
         """True if the log contains the changes that the server receives as a replica.
 
-        False if it is a replica with ``log_replica_updates=OFF``. Servers on which the user may not
-        query this count as no replicas.
+        False if the server is a replica with ``log_replica_updates=OFF``. If the user may not query
+        this, the server does not count as a replica.
         """
         names = ("log_replica_updates", "log_slave_updates")
         if "ON" in self.variables(*names).values():
@@ -168,8 +169,8 @@ class Session:
     def estimated_rows(self, *tables: str) -> int:
         """Returns the server's estimate of the number of rows of tables (``database.table``).
 
-        It may be wrong by half. With ``stats()["loaded_rows"]`` of a stream, it shows the progress
-        of an initial load::
+        The estimate may be wrong by half. Together with ``stats()["loaded_rows"]`` of a stream, it
+        shows the progress of an initial load::
 
             server.estimated_rows(*position.loading)
         """

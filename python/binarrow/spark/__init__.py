@@ -7,7 +7,7 @@ Read them as a format:
     register(spark)
     df = spark.read.format("binarrow").option("table", "shop.orders").load("/archive/binlog.*")
 
-or with functions, which scan the files in tasks instead of on the driver:
+Or read them with functions, which scan the files in tasks and not on the driver:
 
     from binarrow.spark import decoder, schema, splits
 

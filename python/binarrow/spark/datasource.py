@@ -29,9 +29,9 @@ class BinarrowDataSource(DataSource):
     Names of options may be in any letter case. Sizes are bytes, or have a unit: ``64m``. An option
     that is unknown, or that does not fit the query, is an error.
 
-    A GTID set, ``gtid:SET`` or a ``Position`` of a GTID set alone, contains the transactions that
-    have been read. If a query starts there, all other transactions are read, including those that
-    are logged between transactions of the set. If a query ends there, it ends before the first
+    A GTID set, ``gtid:SET`` or a ``Position`` that is only a GTID set, contains the transactions
+    that have been read. If a query starts there, all other transactions are read, including those
+    that are logged between transactions of the set. If a query ends there, it ends before the first
     transaction in the log that is not in the set.
 
     Without ``maxBytesPerTrigger`` and ``maxRowsPerTrigger`` a batch is at most

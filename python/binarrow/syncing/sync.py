@@ -89,8 +89,8 @@ def sync(
             or ``"fail"``.
         on_table_error: The reaction to an error of one table: a type that the target cannot store,
             for example, or a statement for which an option is ``"fail"``. ``"stop"`` raises the
-            error. ``"park"`` does not change the table any more, continues with the other tables,
-            and leaves it out in later runs.
+            error. ``"park"`` stops changing the table, continues with the other tables, and leaves
+            it out in later runs.
         reload: Tables to load again, as globs. They may be parked or not.
         locks: As for :meth:`Server.stream`: ``"brief"`` permits a lock of all tables while the
             snapshot of a chunk is opened.
