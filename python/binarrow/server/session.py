@@ -70,7 +70,7 @@ class Session:
         return self._native.is_local
 
     def position(self) -> Position:
-        """Returns a position in the log. A SELECT that starts afterwards sees all changes before it.
+        """Returns a position of the log: a SELECT that starts later sees all changes before it.
 
         You can copy a table with SELECT, and read its later changes with ``stream(position)``: no
         change is lost. If a change was committed between the position and the SELECT, both return
