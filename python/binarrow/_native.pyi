@@ -55,8 +55,8 @@ class BinarrowError(Exception):
         file: The file that contains the bytes, if known.
         offset: The byte offset of the event in that file, if known.
         event_type: The event's documented name (``Table_map``, ``Write_rows``, ...), if known.
-        table: The database and the name of the table, if the error concerns only this table: a read that leaves it out does
-            not have this error.
+        table: The database and the name of the table, if the error concerns only this table. A read that leaves
+            out the table does not have this error.
         code: The server's number of the error, if a server reported it.
         sqlstate: The SQLSTATE of the error, if a server reported it.
         parts: The message in parts: text, and options as tuples of a keyword and a value or None.
@@ -339,7 +339,7 @@ class Position:
             ConfigError: The position is only a GTID set, or a name is not ``database.table``.
         """
     def without_load(self) -> Position:
-        """Returns the position without the load that is in progress there: a stream returns the changes alone.
+        """Returns the position without its load: a stream that starts there returns only the changes.
 
         Examples:
             >>> position = binarrow.Position("binlog.000002", 4).with_load("shop.orders")
