@@ -32,7 +32,7 @@ class IndexSummary:
         bytes: The size of the index.
         log_bytes: The size of the log, uncompressed.
         covered_bytes: The number of bytes of the log that the index describes. The other parts are
-            always read: DDL, XA transactions, statements logged as text, compressed transactions.
+            always read: DDL, XA transactions, savepoints, statements that are logged as text.
         segments: The number of parts that can be skipped.
         tables: The number of table structures in them.
         has_ranges: True if the index contains the smallest and largest integers of columns.

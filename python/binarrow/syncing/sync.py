@@ -82,7 +82,10 @@ def sync(
         once: If true, the sync ends at the current end of the log.
         every: The maximum number of seconds between two commits. If many rows arrive, sync commits
             earlier.
-        schema_changes: ``"follow"`` applies ALTER TABLE to the target; ``"fail"`` raises an error.
+        schema_changes: ``"follow"`` applies ALTER TABLE to the target. ``"widen"`` applies it if it
+            adds columns that are nullable or have a default, or if types become larger, and raises
+            an error before any other change of columns. ``"fail"`` raises an error before each
+            change of columns.
         on_truncate: The reaction to TRUNCATE: ``"apply"``, ``"keep"`` (the target keeps its rows)
             or ``"fail"``.
         on_drop: The reaction to DROP TABLE: ``"keep"`` (the table stays in the target), ``"drop"``
