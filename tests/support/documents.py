@@ -20,6 +20,7 @@ TESTED = {
     ("python", "at"): ("forensics/test_at.py",),
     ("python", "again"): ("live/test_live_documents.py",),
     ("python", "duckdb"): ("live/test_live_documents.py",),
+    ("python", "lake"): ("lakes/test_sync_documents.py",),
     ("python", "listener"): ("spark_live/test_spark_metrics.py",),
     ("python", "live"): ("live/test_live_documents.py",),
     ("python", "mirror"): ("spark_live/test_newcomer.py",),

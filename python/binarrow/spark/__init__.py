@@ -15,7 +15,8 @@ Or read them with functions, which scan the files in tasks and not on the driver
     df = splits(spark, "/archive/binlog.*").mapInArrow(decoder("shop.orders", orders), orders)
 
 To keep a mirror of a table up to date, pass batches or streams of changes to
-:func:`binarrow.spark.apply_changes`.
+:func:`binarrow.spark.apply_changes`. :func:`binarrow.spark.sync` copies several tables into Delta
+or Iceberg, and follows the log.
 
 Requires the extra ``binarrow[spark]`` on the driver and on every executor.
 """
@@ -31,6 +32,7 @@ from binarrow.spark.splits import splits
 if TYPE_CHECKING:
     from binarrow.spark.metrics_listener import MetricsListener
     from binarrow.spark.mirror import apply_changes, read_mirror
+    from binarrow.spark.syncing.sync import sync
 
 __all__ = [
     "MetricsListener",
@@ -40,6 +42,7 @@ __all__ = [
     "register",
     "schema",
     "splits",
+    "sync",
     "table_of",
     "tables_schema",
 ]
@@ -55,4 +58,8 @@ def __getattr__(name: str) -> Any:
         from binarrow.spark import mirror
 
         return getattr(mirror, name)
+    if name == "sync":
+        from binarrow.spark.syncing.sync import sync
+
+        return sync
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

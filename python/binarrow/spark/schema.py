@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
-from binarrow import TableSchema, TypeOptions, infer_schema, nested_json_schema
+from binarrow import TypeOptions, infer_schema, nested_json_schema
 from binarrow.server import Server
 from binarrow.server.target import Target
 from binarrow.spark.live.patience import patiently
@@ -94,17 +94,23 @@ def server_schema(
     `has_history` is true if the query has a history. The history is not opened for this: at the end
     of the log it has the same structures as the server.
     """
-    shaping["types"] = spark_types(shaping.get("types", "spark"))
 
-    def ask() -> tuple[pa.Schema, TableSchema, bool]:
+    def ask() -> StructType:
         with Server(target) as server:
-            history = "memory:" if has_history else None
-            inferred = infer_schema(server, table, history=history, **shaping)
-            return inferred, server.describe(table), server.flavor == "mariadb"
+            return schema_of_server(server, table, has_history=has_history, **shaping)
 
-    inferred, described, is_mariadb = patiently(ask, reconnect)
-    declared = _declared(inferred, shaping["types"])
-    columns = {column.name: column for column in described.columns}
+    return patiently(ask, reconnect)
+
+
+def schema_of_server(
+    server: Server, table: str, *, has_history: bool = False, **shaping: Any
+) -> StructType:
+    """Returns the schema of :func:`server_schema`, over a connection that is open."""
+    shaping["types"] = spark_types(shaping.get("types", "spark"))
+    history = "memory:" if has_history else None
+    declared = _declared(infer_schema(server, table, history=history, **shaping), shaping["types"])
+    columns = {column.name: column for column in server.describe(table).columns}
+    is_mariadb = server.flavor == "mariadb"
     for field in declared.fields:
         column = columns.get(field.name)
         if column is None or not field.metadata:  # envelope columns have no metadata

@@ -1,0 +1,58 @@
+"""Appends changes to a table once, although a batch may be written twice."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from binarrow.spark.mirror.changes import Changes
+from binarrow.spark.mirror.columns import compare
+from binarrow.sql import quoted_name
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+    from pyspark.sql.types import StructField
+
+    from binarrow.spark.mirror.table import TableMirror
+
+BATCH = "binarrow.sync.batch"
+"""The property of an Iceberg snapshot with the query and the number of the batch."""
+
+
+def append(mirror: TableMirror, rows: DataFrame, query: str, batch_id: int) -> None:
+    """Appends the rows of a batch, and adds columns that the table lacks.
+
+    Delta ignores a transaction of a query whose number it has. Iceberg has no such numbers: its
+    snapshots contain the number of their batch, and only the last batch of a query is repeated.
+    """
+    if mirror.format == "iceberg" and _is_written(mirror, query, batch_id):
+        return
+    held = mirror.schema()
+    assert held is not None  # noqa: S101 - the caller has created it
+    is_case_sensitive = rows.sparkSession.conf.get("spark.sql.caseSensitive") == "true"
+    fields = tuple(rows.schema.fields)
+    changes = Changes(rows, fields, (), "_", has_present=False, is_case_sensitive=is_case_sensitive)
+    difference = compare(mirror.name, held, changes, "null")
+    mirror.evolve(difference)
+    ordered = rows.selectExpr(
+        *(
+            f"CAST({_value(fields, difference.places.get(field.name))}"
+            f" AS {field.dataType.simpleString()}) AS {quoted_name(field.name)}"
+            for field in difference.evolved.fields
+        )
+    )
+    if mirror.format == "delta":
+        writer = ordered.write.format("delta").mode("append").option("txnAppId", query)
+        writer.option("txnVersion", batch_id).saveAsTable(mirror.name)
+    else:
+        mark = f"snapshot-property.{BATCH}"
+        ordered.writeTo(mirror.name).option(mark, f"{query} {batch_id}").append()
+
+
+def _value(fields: Sequence[StructField], place: int | None) -> str:
+    return "NULL" if place is None else quoted_name(fields[place].name)
+
+
+def _is_written(mirror: TableMirror, query: str, batch_id: int) -> bool:
+    snapshots = mirror.spark.table(f"{mirror.name}.snapshots")
+    return not snapshots.where(f"summary['{BATCH}'] = '{query} {batch_id}'").isEmpty()

@@ -1,0 +1,114 @@
+"""The structures of a server's tables, and their comparison with the columns of logged rows."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from binarrow import SchemaError, ServerError
+from binarrow._native import selected_tables
+from binarrow.server import Server
+from binarrow.spark.live.patience import patiently
+from binarrow.spark.live.table_check import NO_SUCH_TABLE
+from binarrow.spark.mirror.columns import may_be_filled
+from binarrow.spark.options import SCHEMA_OPTIONS
+from binarrow.spark.schema import schema_of_server
+from binarrow.syncing.names import Name, shown, split
+
+if TYPE_CHECKING:
+    from pyspark.sql.types import StructField, StructType
+
+    from binarrow.spark.live.options import LiveOptions
+    from binarrow.spark.source_options import SourceOptions
+
+START_AGAIN = (
+    "To continue, delete the tables of the target and its checkpoint, and start again, so that the"
+    " existing rows are loaded again"
+)
+
+
+@dataclass(frozen=True)
+class Structure:
+    """A table as the server has it now."""
+
+    schema: StructType
+    """Its columns, and the envelope."""
+    key: tuple[str, ...]
+    """The columns that identify a row; empty if there are none."""
+
+
+class Structures:
+    """Queries about the tables of a server."""
+
+    def __init__(self, options: SourceOptions, live: LiveOptions) -> None:
+        self._options = options
+        self._live = live
+        self._shaping: dict[str, Any] = {
+            key: value
+            for key, value in options.read.items()
+            if key in SCHEMA_OPTIONS and key != "layout"
+        }
+
+    def selected(self) -> list[Name]:
+        """Returns the tables that the server has now and that the query selects."""
+        excluded = list(self._options.read.get("exclude_tables", ()))
+
+        def ask() -> list[str]:
+            spec = self._live.target.connection_spec()
+            return selected_tables(spec, list(self._options.tables), excluded)
+
+        return [split(name) for name in patiently(ask, self._live.reconnect)]
+
+    def of(self, tables: Iterable[Name]) -> dict[Name, Structure]:
+        """Returns the structures of tables, without those that the server does not have."""
+        names = list(tables)
+
+        def ask() -> dict[Name, Structure]:
+            with Server(self._live.target) as server:
+                found = {name: self._of(server, name) for name in names}
+            return {name: structure for name, structure in found.items() if structure is not None}
+
+        return patiently(ask, self._live.reconnect) if names else {}
+
+    def _of(self, server: Server, name: Name) -> Structure | None:
+        try:
+            key = server.describe(shown(name)).row_key
+        except ServerError as error:
+            if error.code in NO_SUCH_TABLE:
+                return None
+            raise
+        has_history = self._options.history is not None or self._live.loads
+        schema = schema_of_server(server, shown(name), has_history=has_history, **self._shaping)
+        return Structure(schema, key)
+
+
+def check_logged(name: Name, fields: Collection[StructField], logged: Iterable[set[str]]) -> None:
+    """Checks that rows can be mirrored whose documents have other columns than the table has now.
+
+    Args:
+        name: The table, for messages.
+        fields: Its columns now.
+        logged: The sets of columns that rows have.
+
+    Raises:
+        SchemaError: A column may have been renamed, or the server has filled in a column that the
+            rows lack.
+    """
+    names = {field.name for field in fields}
+    for columns in logged:
+        lacking = [field for field in fields if field.name not in columns]
+        dropped = sorted(columns - names)
+        if lacking and dropped:
+            raise SchemaError(
+                f"{shown(name)}: a column may have been renamed: rows in the log have"
+                f" {', '.join(dropped)}, and the table now has"
+                f" {', '.join(field.name for field in lacking)}. {START_AGAIN}"
+            )
+        filled = [field.name for field in lacking if may_be_filled(field)]
+        if filled:
+            raise SchemaError(
+                f"{shown(name)}: rows were logged before the columns {', '.join(filled)} were"
+                " added, and the server filled in values that the log does not contain (NOT NULL,"
+                f" or a DEFAULT). {START_AGAIN}"
+            )

@@ -1,0 +1,191 @@
+"""The function `binarrow.spark.sync`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from binarrow import ConfigError
+from binarrow.spark.live.options import LiveOptions
+from binarrow.spark.live.place import SNAPSHOT
+from binarrow.spark.messages import naming_options
+from binarrow.spark.registration import register
+from binarrow.spark.source_options import SourceOptions
+from binarrow.spark.syncing.batch import BatchWriter
+from binarrow.spark.syncing.place import OWN, Place
+from binarrow.spark.syncing.structures import Structures
+from binarrow.syncing.settings import patterns
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+
+OnTruncate = Literal["apply", "keep", "fail"]
+
+
+def sync(
+    spark: SparkSession,
+    url: str,
+    tables: str | Sequence[str],
+    target: str,
+    *,
+    mode: Literal["mirror", "history"] = "mirror",
+    exclude_tables: str | Sequence[str] | None = None,
+    once: bool = False,
+    every: float = 10.0,
+    schema_changes: Literal["follow", "fail"] = "follow",
+    on_truncate: OnTruncate = "apply",
+    checkpoint: str | os.PathLike[str] | None = None,
+    password_file: str | os.PathLike[str] | None = None,
+    options: Mapping[str, str] | None = None,
+) -> StreamingQuery:
+    """Starts one query that copies tables of a server, and follows its log, which is read once.
+
+        query = sync(spark, "mysql://repl@db.example/", "shop.*", "delta+file:///lake",
+                     once=True, password_file="secret")
+        query.awaitTermination()
+
+    The existing rows are loaded in chunks first. A batch of the query is one commit of each table
+    that it changes. If the query is killed at any moment, for example between the commits of two
+    tables, and started again with the same arguments, no change is lost or applied twice.
+
+    Args:
+        spark: The session: a classic one, not Spark Connect, with the packages of the format.
+        url: The URL of the server, without a password.
+        tables: The tables, as globs of ``database.table``. A table that is created later, and that
+            they match, is added. To add other tables, start with a new target.
+        target: ``"delta+file:///lake"``, a folder with a folder of Delta tables for each database
+            (with four slashes, an absolute path), or another URI that Spark can write, such as
+            ``"delta+s3a://bucket/lake"``. ``"delta://CATALOG"`` and ``"iceberg://CATALOG"``: a
+            catalog of the session. Each database is then a namespace in it.
+        mode: ``"mirror"``: the tables have the current rows; each needs a primary key, or a unique
+            key of columns that are NOT NULL. ``"history"``: they have all changes, with
+            ``_change_type``, ``_commit_version``, ``_commit_timestamp`` and ``_change_ordinal``.
+            ``"scd2"`` is not supported here: see :func:`binarrow.sync`.
+        exclude_tables: Tables to leave out, as globs.
+        once: If true, the query ends at the current end of the log.
+        every: Seconds between the starts of two batches.
+        schema_changes: ``"follow"`` adds new columns to the target, and widens types if the format
+            supports it. Columns that the server drops stay in the target, and are NULL in new rows.
+            ``"fail"`` raises an error.
+        on_truncate: The reaction to TRUNCATE and to DROP TABLE followed by CREATE TABLE:
+            ``"apply"``, ``"keep"`` (the target keeps its rows) or ``"fail"``. A table that the
+            server has dropped keeps its rows in each case.
+        checkpoint: The folder of the query's checkpoint. By default ``_binarrow_spark`` in a local
+            folder ``target``; other targets need it.
+        password_file: A file on the driver with the password in its first line.
+        options: Other options of the data source, such as ``{"tls": "verify_ca"}``. With
+            ``startingOffsets``, no rows are loaded. Without a local checkpoint, a load needs
+            ``snapshotStateFile``.
+
+    Returns:
+        The query. Its exception contains the reason if it ends with an error.
+
+    Raises:
+        ConfigError: An argument is not valid.
+        SchemaError, SyncError: By the query: a table cannot be synced. The message says what to do.
+    """
+    _check(spark, mode, schema_changes, on_truncate, every)
+    place = Place.parse(target)
+    folder = _checkpoint(place, checkpoint)
+    given = {
+        **_selection(tables, exclude_tables),
+        **_source(url, password_file),
+        "truncates": _TRUNCATES[on_truncate],
+        "startingOffsets": SNAPSHOT,
+        **_own(options or {}),
+    }
+    if given["startingOffsets"] == SNAPSHOT and "snapshotStateFile" not in given:
+        if "://" in folder:
+            raise ConfigError(
+                f"the checkpoint {folder} is not a local folder: pass the name of a local file in"
+                ' options={"snapshotStateFile": ...}, which a load needs'
+            )
+        given["snapshotStateFile"] = f"{folder}.rows.json"
+    with naming_options(hides_traceback=False):
+        parsed = SourceOptions.parse(given)
+    assert isinstance(parsed.place, LiveOptions)  # noqa: S101 - the options contain a URL
+    writer = BatchWriter(
+        place,
+        Structures(parsed, parsed.place),
+        mode,
+        schema_changes,
+        loads=parsed.place.loads,
+    )
+    register(spark)
+    changes = spark.readStream.format("binarrow").options(**given).load()
+    stream = changes.writeStream.foreachBatch(writer).option("checkpointLocation", folder)
+    if once:
+        return stream.trigger(availableNow=True).start()
+    return stream.trigger(processingTime=f"{every} seconds").start()
+
+
+_TRUNCATES: Mapping[OnTruncate, str] = {"apply": "emit", "keep": "skip", "fail": "error"}
+
+_RESERVED = (
+    *("url", "tables", "table", "excludeTables", "truncates", "passwordFile", "layout", "envelope"),
+    *("envelopePrefix", "json", "operations", "where", "oldValue", "splitKeyUpdates"),
+)
+"""Options that the arguments set, or without which a target would be wrong."""
+
+
+def _check(
+    spark: SparkSession, mode: str, schema_changes: str, on_truncate: str, every: float
+) -> None:
+    if mode == "scd2":
+        raise ConfigError(
+            "mode='scd2' is not supported in Spark: use binarrow.sync, or compute the versions from"
+            " mode='history'"
+        )
+    words = {
+        "mode": (mode, ("mirror", "history")),
+        "schema_changes": (schema_changes, ("follow", "fail")),
+        "on_truncate": (on_truncate, tuple(_TRUNCATES)),
+    }
+    for name, (word, known) in words.items():
+        if word not in known:
+            raise ConfigError(f"{name} is {' or '.join(map(repr, known))}, not {word!r}")
+    if not every >= 0:
+        raise ConfigError("every is a number of seconds")
+    if not hasattr(spark, "sparkContext") or "connect" in type(spark).__module__:
+        raise ConfigError(
+            "sync needs a classic session: with Spark Connect, the function that writes a batch"
+            " does not know the id of its query"
+        )
+
+
+def _checkpoint(place: Place, checkpoint: str | os.PathLike[str] | None) -> str:
+    if checkpoint is not None:
+        text = os.fspath(checkpoint)
+        return text if "://" in text else str(Path(text).absolute())
+    if not place.is_local:
+        raise ConfigError("this target needs the argument checkpoint: a folder for the checkpoint")
+    return f"{place.folder}/{OWN}/checkpoint"
+
+
+def _selection(tables: str | Sequence[str], excluded: str | Sequence[str] | None) -> dict[str, str]:
+    found = {"tables": ",".join(patterns(tables, "tables"))}
+    if excluded is not None:
+        found["excludeTables"] = ",".join(patterns(excluded, "exclude_tables"))
+    return found
+
+
+def _source(url: str, password_file: str | os.PathLike[str] | None) -> dict[str, str]:
+    if password_file is None:
+        return {"url": url}
+    return {"url": url, "passwordFile": str(Path(password_file).absolute())}
+
+
+def _own(options: Mapping[str, str]) -> dict[str, str]:
+    for name in options:
+        if name.lower() in {each.lower() for each in _RESERVED}:
+            raise ConfigError(
+                f"options contains {name}, which is set by sync or its arguments: leave it out"
+            )
+    known = {"startingoffsets": "startingOffsets", "snapshotstatefile": "snapshotStateFile"}
+    return {known.get(name.lower(), name): str(value) for name, value in options.items()}
+
+
+__all__ = ["sync"]
