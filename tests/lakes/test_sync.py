@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import threading
 import time
@@ -15,12 +16,16 @@ import pytest
 import binarrow
 from binarrow import ConfigError
 from binarrow.spark import sync
+from binarrow.spark.live.read_limit import IS_LIMITED
 from binarrow.spark.mirror.table import TableMirror
 from support import live
 from support.servers.servers import Server
 
 WAIT = 240
 CRASHES = 3
+
+# Before Spark 4.2, runs with once=True do not find out that a load is complete, and refuse ALTER TABLE afterwards.
+LOADED: dict[str, Any] = {} if IS_LIMITED else {"options": {"startingOffsets": "earliest"}}
 TABLES = {
     "orders": "id INT PRIMARY KEY, status VARCHAR(20) CHARACTER SET utf8mb4, total DECIMAL(10,2), at DATETIME(6)",
     "users": "name VARCHAR(20) CHARACTER SET utf8mb4, town VARCHAR(20) CHARACTER SET utf8mb4, n BIGINT UNSIGNED, PRIMARY KEY (name, town)",
@@ -29,7 +34,16 @@ TABLES = {
 }
 
 
-@pytest.fixture(params=["mysql", "mariadb-11.8"])
+# The tests of a lake take turns with the servers, so that they do not take twice as long. `BINARROW_LAKE_SERVERS=all` runs all.
+ALL = ["mysql", "mariadb-11.8"]
+ONE, OTHER = (
+    ([ALL[0]], [ALL[1]]) if os.environ.get("BINARROW_LAKE") == "delta" else ([ALL[1]], [ALL[0]])
+)
+if os.environ.get("BINARROW_LAKE_SERVERS") == "all":
+    ONE = OTHER = ALL
+
+
+@pytest.fixture
 def server(request: pytest.FixtureRequest) -> Iterator[Server]:
     with live.server(request.param) as started:
         started.execute(
@@ -125,10 +139,12 @@ class Synced:
             keywords["checkpoint"] = self.folder / "checkpoint"
         return sync(self.lake.spark, url, "shop.*", self.target, **keywords)
 
-    def run(self, **more: Any) -> None:
-        query = self.start(once=True, **more)
-        assert query.awaitTermination(WAIT)
-        assert query.exception() is None, str(query.exception())
+    def run(self) -> None:
+        """Runs to the end of the log: before Spark 4.2, the first run may end with the batch that it repeats."""
+        for _ in range(1 if IS_LIMITED else 2):
+            query = self.start(once=True)
+            assert query.awaitTermination(WAIT)
+            assert query.exception() is None, str(query.exception())
 
     def name(self, table: str) -> str:
         if self.lake.format == "delta":
@@ -147,12 +163,12 @@ class Synced:
             assert self.rows(table, listed) == Counter(map(tuple, selected)), table
 
 
+@pytest.mark.parametrize("server", OTHER, indirect=True)
 def test_once(lake: Any, server: Server, tmp_path: Path) -> None:
     """The first run loads existing rows, the second applies changes, the third has none."""
     writer = Writer(server, 1)
     writer.play(150)
-    server.execute("FLUSH BINARY LOGS")
-    synced = Synced(lake, server, tmp_path)
+    synced = Synced(lake, server, tmp_path, **LOADED)
     synced.run()
     synced.check()
     writer.play(100)
@@ -176,7 +192,11 @@ class CrashError(Exception):
     """Raised between the commits of two tables."""
 
 
-@pytest.mark.parametrize("mode", ["mirror", "history"])
+@pytest.mark.parametrize(
+    ("server", "mode"),
+    [*((name, "mirror") for name in ONE), *((name, "history") for name in OTHER)],
+    indirect=["server"],
+)
 def test_crashes(
     lake: Any, server: Server, tmp_path: Path, mode: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -241,10 +261,11 @@ def check_history(synced: Synced, start: str) -> None:
         assert max(found.values(), default=1) == 1, table
 
 
+@pytest.mark.parametrize("server", ONE, indirect=True)
 def test_errors(lake: Any, server: Server, tmp_path: Path) -> None:
     """Everything that cannot be synced ends the query, and the message says what to do."""
     server.execute("INSERT INTO shop.orders VALUES (1, 'x', 1, NULL)")
-    synced = Synced(lake, server, tmp_path)
+    synced = Synced(lake, server, tmp_path, **LOADED)
     synced.run()
     server.execute("ALTER TABLE shop.orders ADD COLUMN extra INT NOT NULL DEFAULT 5")
     server.execute("INSERT INTO shop.orders VALUES (2, 'x', 1, NULL, 6)")

@@ -23,6 +23,7 @@ def test_the_recipe(lake: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         target = f"delta+file:///{tmp_path}/lake" if is_delta else "iceberg://lake"
         call = [str(RECIPE), f"mysql://live@127.0.0.1:{server.port}/", "live.orders", target]
         call += ["--password-file", str(tmp_path / "secret"), "--once", "--option", "tls=required"]
+        call += ["--option", "startingOffsets=earliest"]
         call += [] if is_delta else ["--checkpoint", str(tmp_path / "checkpoint")]
         monkeypatch.setattr(sys, "argv", call)
         name = f"delta.`{tmp_path}/lake/live/orders`" if is_delta else "lake.live.orders"
