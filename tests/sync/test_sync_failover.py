@@ -73,9 +73,9 @@ def test_a_storm(pair: Pair) -> None:
     for storm in storms:
         storm.start()
     with pair.source.syncing(every=0.3) as progress:
-        live.until(lambda: progress.stats().complete_through, 60)
-        done = sum(storm.statements for storm in storms) + random.Random(7).randrange(200, 400)
-        live.until(lambda: sum(storm.statements for storm in storms) > done, 60)
+        live.until(lambda: progress.stats().complete_through, 300)
+        done = sum(storm.statements for storm in storms) + random.Random(7).randrange(100, 200)
+        live.until(lambda: sum(storm.statements for storm in storms) > done, 300)
     for storm in storms:
         storm.end()
     # The history of structures in the target ends before the position of the target.
@@ -88,7 +88,7 @@ def test_a_storm(pair: Pair) -> None:
     with pair.replica.syncing(every=0.3) as progress:
         storm = Storm(pair.replica.server, 9, alters=True)
         storm.start()
-        live.until(lambda: storm.statements > 150, 60)
+        live.until(lambda: storm.statements > 80, 300)
         storm.end()
     for _ in range(2):
         summary = pair.replica.sync()
