@@ -14,7 +14,7 @@ import duckdb
 import pytest
 
 import binarrow
-from binarrow.syncing import follower, source_watch
+from binarrow.syncing import commits, source_watch
 from support import live
 from support.documents import REPOSITORY
 from support.oracles.delta_tables import read_delta
@@ -29,7 +29,7 @@ NOW = "SELECT CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS SIGNED)"
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Asks the server often, and commits soon without changes."""
     monkeypatch.setattr(source_watch, "SHORTEST", 0.1)
-    monkeypatch.setattr(follower, "IDLE", 0.3)
+    monkeypatch.setattr(commits, "IDLE", 0.3)
 
 
 def stored(source: Source) -> tuple[int | None, set[int]]:

@@ -18,7 +18,7 @@ import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
 import binarrow
-from binarrow.syncing import follower, source_watch
+from binarrow.syncing import commits, source_watch
 from binarrow.syncing.metrics import text_of
 from binarrow.syncing.source_status import SourceStatus
 from binarrow.syncing.source_watch import retention
@@ -38,7 +38,7 @@ Samples = dict[str, dict[tuple[str, ...], float]]
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(source_watch, "SHORTEST", 0.1)
     monkeypatch.setattr(source_watch, "LONGEST", 0.1)
-    monkeypatch.setattr(follower, "IDLE", 0.3)
+    monkeypatch.setattr(commits, "IDLE", 0.3)
 
 
 def samples(text: str) -> Samples:
