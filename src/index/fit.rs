@@ -1,5 +1,5 @@
-//! Fits an index into a part of the size of its log: Bloom filters get as many bits as there is room for, and are left out first;
-//! then the smallest and largest values.
+//! Fits an index into a part of the size of its log. The smallest and largest values come first: those of all columns, of the key
+//! alone, or none. Bloom filters get as many bits as there is room for after them, and are left out if these are too few.
 
 use super::{Bloom, Index, IndexedColumn};
 use crate::error::{Error, Result};
