@@ -289,6 +289,23 @@ impl SchemaHistory {
         })
     }
 
+    /// The number of the range whose own log contains a position, the key of the position in it, and the tables there. `None` if
+    /// there is no such range.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn place_of(&self, position: &Position) -> Result<Option<(u64, EntryKey, Arc<Catalog>)>> {
+        self.index.with(|index| {
+            index.refresh()?;
+            let mut timelines = index.timelines().iter().rev();
+            let Some(id) = timelines.find(|one| one.contains(position)).map(|one| one.id) else {
+                return Ok(None);
+            };
+            let key = EntryKey::end_of(position);
+            Ok(Some((id, key, index.load(id, key)?.catalog)))
+        })
+    }
+
     /// Stores all tables at the end, so that later loads are fast. Readers do this by themselves.
     ///
     /// # Errors

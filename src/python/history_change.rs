@@ -81,6 +81,8 @@ struct Walk {
     stop: Option<Position>,
     /// The last entry of the walk so far.
     after: Option<(u64, EntryKey)>,
+    /// True if the walk has come to the range of the start.
+    is_at_start: bool,
     page: VecDeque<Entry>,
     /// The tables at that entry.
     catalog: Arc<Catalog>,
@@ -107,7 +109,8 @@ impl PyChanges {
         stop: Option<Position>,
     ) -> Self {
         let (page, catalog) = (VecDeque::new(), Arc::default());
-        Self(Arc::new(Mutex::new(Walk { history, start, stop, after: None, page, catalog })))
+        let walk = Walk { history, start, stop, after: None, is_at_start: false, page, catalog };
+        Self(Arc::new(Mutex::new(walk)))
     }
 }
 
@@ -129,6 +132,16 @@ impl Walk {
         }
         let Some(entry) = self.page.pop_front() else { return Ok(None) };
         if self.after.is_none_or(|(timeline, _)| timeline != entry.timeline) {
+            if let Some(start) = self.start.as_ref().filter(|_| !self.is_at_start)
+                && let Some((timeline, key, catalog)) = self.history.place_of(start)?
+                && timeline == entry.timeline
+            {
+                // The statements up to the start need not be applied again.
+                (self.after, self.catalog, self.is_at_start) =
+                    (Some((timeline, key)), catalog, true);
+                self.page.clear();
+                return self.next_entry();
+            }
             // A timeline may begin with tables of another timeline.
             let timelines = self.history.covered()?;
             let timeline = timelines.into_iter().find(|timeline| timeline.id == entry.timeline);

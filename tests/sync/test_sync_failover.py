@@ -73,7 +73,7 @@ def test_a_storm(pair: Pair) -> None:
     for storm in storms:
         storm.start()
     with pair.source.syncing(every=0.3) as progress:
-        live.until(lambda: progress.stats().complete_through, 300)
+        live.until(lambda: progress.stats().tables, 300)
         done = sum(storm.statements for storm in storms) + random.Random(7).randrange(100, 200)
         live.until(lambda: sum(storm.statements for storm in storms) > done, 300)
     for storm in storms:
