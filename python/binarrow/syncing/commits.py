@@ -116,7 +116,7 @@ class Commits:
 
     def note_position(self, position: Position | None, *, is_idle: bool) -> None:
         """Notes up to when all changes have arrived; without changes, no commit is needed."""
-        self.position = position
+        self.position = position = self._without_return(position)
         if position is None:
             return
         self._through.pass_to(position)
@@ -124,6 +124,26 @@ class Commits:
         is_loaded = state is not None and state.position.loading is None
         if is_idle and is_loaded and self._tables.pending.is_empty:
             self._progress.reached(position, self._complete_through(position))
+
+    def commit_end(self, position: Position | None) -> bool:
+        """Commits at the end of a stream; see :meth:`commit`."""
+        self.position = self._without_return(position)
+        return self.commit()
+
+    def _without_return(self, position: Position | None) -> Position | None:
+        """Returns the position of a stream, but no place before that of the last commit.
+
+        MariaDB finds a GTID with an index. It may begin to send the log at a place before the
+        GTID, which is then the place of the stream until the next transaction.
+        """
+        last = self.state.position if self.state is not None else None
+        if position is None or last is None or last.gtid_set is None:
+            return position
+        is_same = (last.server, last.gtid_set) == (position.server, position.gtid_set)
+        places = [(one.file_number or 0, one.offset) for one in (position, last)]
+        if not is_same or places[0] >= places[1]:
+            return position
+        return position.replace(file=last.file, offset=last.offset, file_created=last.file_created)
 
     def _complete_through(self, position: Position) -> datetime | None:
         return self._through.at(position, self._tables.records.values())

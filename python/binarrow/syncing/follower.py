@@ -234,8 +234,7 @@ class Follower:
             try:
                 item = stream.poll(PATIENCE)
             except StopIteration:
-                self._commits.position = stream.position
-                return not self._commits.commit()
+                return not self._commits.commit_end(stream.position)
             if isinstance(item, ChangeBatch):
                 self._tables.add_rows(item)
             elif isinstance(item, UnloggedChange):
