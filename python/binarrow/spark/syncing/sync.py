@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 OnTruncate = Literal["apply", "keep", "fail"]
 
+STATE_FILE = "snapshotStateFile"
+"""The option that names the file with the progress of a load."""
+
 
 def sync(
     spark: SparkSession,
@@ -97,13 +100,13 @@ def sync(
         "startingOffsets": SNAPSHOT,
         **_own(options or {}),
     }
-    if given["startingOffsets"] == SNAPSHOT and "snapshotStateFile" not in given:
+    if given["startingOffsets"] == SNAPSHOT and STATE_FILE not in given:
         if "://" in folder:
             raise ConfigError(
                 f"the checkpoint {folder} is not a local folder: pass the name of a local file in"
-                ' options={"snapshotStateFile": ...}, which a load needs'
+                f' options={{"{STATE_FILE}": ...}}, which a load needs'
             )
-        given["snapshotStateFile"] = f"{folder}.rows.json"
+        given[STATE_FILE] = f"{folder}.rows.json"
     with naming_options(hides_traceback=False):
         parsed = SourceOptions.parse(given)
     assert isinstance(parsed.place, LiveOptions)  # noqa: S101 - the options contain a URL
@@ -184,7 +187,7 @@ def _own(options: Mapping[str, str]) -> dict[str, str]:
             raise ConfigError(
                 f"options contains {name}, which is set by sync or its arguments: leave it out"
             )
-    known = {"startingoffsets": "startingOffsets", "snapshotstatefile": "snapshotStateFile"}
+    known = {"startingoffsets": "startingOffsets", STATE_FILE.lower(): STATE_FILE}
     return {known.get(name.lower(), name): str(value) for name, value in options.items()}
 
 
