@@ -2,12 +2,12 @@
 
 use super::LOG;
 use super::certificate::Counting;
-use super::changed_tables::{MAX_CHANGES, PAUSE, is_change, is_of_changed_table};
 use super::chunk::{Chunk, ChunkEnd, Reading};
 use super::killer::Killer;
 use super::load_options::{LoadOptions, RowsFrom};
 use super::progress::Progress;
 use super::query::Part;
+use super::query_errors::{MAX_CHANGES, PAUSE, is_change, is_of_changed_table, with_table};
 use super::rows::{TableRequest, TableRows};
 use super::session::prepare_session;
 use super::snapshot::Snapshot;
@@ -215,7 +215,7 @@ impl Loader {
                 *position = Arc::new(self.without(&name, index, position)?);
                 return self.try_chunk(position);
             }
-            Err(error) => return Err(refused(error, &name)),
+            Err(error) => return Err(with_table(error, &name)),
         };
         if rows.has_restarted() {
             log::warn!(target: LOG, "the key of {name} was changed during its load: its rows are loaded again from the first");
@@ -391,7 +391,7 @@ impl Loader {
             Some(error) => {
                 let table = self.progress.as_ref().map(Progress::table);
                 self.connecting.wait_out(match table {
-                    Some(name) => refused(error, name),
+                    Some(name) => with_table(error, name),
                     None => error,
                 })
             }
@@ -426,19 +426,6 @@ impl Loader {
         }
     }
 }
-
-/// Notes the table of a server's error if the error concerns no other table.
-fn refused(error: Error, name: &TableName) -> Error {
-    match error.server_code() {
-        Some(code) if OF_A_TABLE.contains(&code) => error.of_table(&name.database, &name.table),
-        _ => error,
-    }
-}
-
-/// Errors of a SELECT that concern its table only: the privilege for it (1142, 1143), its files (1034, 1194, 1195, 1812, 1814,
-/// 1877, MariaDB's 1932), the tables of a MERGE table (1168).
-/// <https://dev.mysql.com/doc/mysql-errors/9.0/en/server-error-reference.html>
-const OF_A_TABLE: [u16; 10] = [1034, 1142, 1143, 1168, 1194, 1195, 1812, 1814, 1877, 1932];
 
 /// Ends the query of a connection when a token is cancelled.
 fn killed_by(cancel: &CancelToken, server: &mut Server) -> OnCancel {

@@ -17,7 +17,7 @@
 //! | `load_options.rs` | the options of a load |
 //! | `load_source.rs` | what the join reads: the chunks and the log of a server |
 //! | `loader.rs` | opens the chunks one after another |
-//! | `changed_tables.rs` | errors of queries whose table a statement changed |
+//! | `query_errors.rs` | errors of queries whose table a statement changed |
 //! | `chunk.rs` | reads a chunk in a thread |
 //! | `certificate.rs` | the certificate of a load: counts and hashes of its chunks |
 //! | `row_hash.rs` | the bytes of rows, and their hash |
@@ -33,7 +33,6 @@
 
 mod between;
 mod certificate;
-mod changed_tables;
 mod chunk;
 mod decimal;
 mod image;
@@ -47,6 +46,7 @@ mod members;
 mod pace;
 mod progress;
 mod query;
+mod query_errors;
 mod range;
 mod ranges;
 mod row_hash;

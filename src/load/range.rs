@@ -4,10 +4,10 @@
 //! position, which each snapshot contains: changes between it and a snapshot are in the rows, and a reader of the log from the
 //! position on gets them again.
 
-use super::changed_tables::{MAX_CHANGES, PAUSE, is_change};
 use super::chunk::{Chunk, Reading, ReleasedChunk};
 use super::load_options::LoadOptions;
 use super::query::Part;
+use super::query_errors::{MAX_CHANGES, PAUSE, is_change};
 use super::rows::{TableRequest, TableRows};
 use crate::cancel::CancelToken;
 use crate::columnar::PlanOptions;
