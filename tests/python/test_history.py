@@ -121,6 +121,29 @@ def test_its_view_moves() -> None:
             history.apply("binlog.000001:600", "shop", "DROP TABLE orders")
 
 
+def test_changes_after_a_place() -> None:
+    """They are those of a complete read, in each range of the log, and in the gap between two."""
+    with opened() as history:
+        history.baseline(SHOP, "binlog.000003:157", server="mysql-8.4")
+        ddl = "ALTER TABLE people ADD COLUMN n INT"
+        history.apply("binlog.000003:400", "shop", ddl, timestamp=NOON)
+        complete = list(history.changes())
+        assert len(complete) == 6
+        for file, offset in [(1, 4), (1, 157), (1, 399), (1, 400), (1, 599), (1, 600), (2, 4)] + [
+            (3, 157),
+            (3, 399),
+            (3, 400),
+            (4, 4),
+        ]:
+            later = [
+                change
+                for change in complete
+                if (change.position.file_number, change.position.offset) > (file, offset)
+            ]
+            found = history.changes(start=f"binlog.{file:06}:{offset}")
+            assert list(found) == later, (file, offset)
+
+
 def test_what_it_holds() -> None:
     with opened() as history:
         baseline, *statements = history.changes()
