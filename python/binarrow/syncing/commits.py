@@ -116,7 +116,7 @@ class Commits:
 
     def note_position(self, position: Position | None, *, is_idle: bool) -> None:
         """Notes up to when all changes have arrived; without changes, no commit is needed."""
-        self.position = position = self._without_return(position)
+        self.position = position = self._not_before_last(position)
         if position is None:
             return
         self._through.pass_to(position)
@@ -127,11 +127,11 @@ class Commits:
 
     def commit_end(self, position: Position | None) -> bool:
         """Commits at the end of a stream; see :meth:`commit`."""
-        self.position = self._without_return(position)
+        self.position = self._not_before_last(position)
         return self.commit()
 
-    def _without_return(self, position: Position | None) -> Position | None:
-        """Returns the position of a stream, but no place before that of the last commit.
+    def _not_before_last(self, position: Position | None) -> Position | None:
+        """Returns the position of a stream, or that of the last commit if the stream is before it.
 
         MariaDB finds a GTID with an index. It may begin to send the log at a place before the
         GTID, which is then the place of the stream until the next transaction.
