@@ -1,34 +1,24 @@
-"""`import binarrow` is quick and leaves the process as it was: Spark forks its workers."""
+"""`import binarrow` loads little and leaves the process as it was: Spark forks its workers."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
 
-LIMIT_SECONDS = 0.1
-
 PROBE = """
-import sys, threading, time
+import sys, threading
 from pathlib import Path
 
-started = time.process_time()  # what else runs on the machine does not count
 import binarrow
-seconds = time.process_time() - started
 
 tasks = len(list(Path("/proc/self/task").iterdir()))
-heavy = [name for name in ("pyarrow", "pyspark", "pandas", "rich", "typer") if name in sys.modules]
-print(seconds, tasks, threading.active_count(), ",".join(heavy) or "-")
+heavy = "pyarrow pyspark pandas rich typer http.server asyncio sqlite3 concurrent.futures multiprocessing".split()
+print(tasks, threading.active_count(), [name for name in heavy if name in sys.modules])
 """
 
 
-def test_import_is_quick_and_starts_no_thread():
-    best = LIMIT_SECONDS * 100
-    for _ in range(5):
-        output = subprocess.check_output([sys.executable, "-c", PROBE], text=True)
-        seconds, native_threads, python_threads, heavy = output.split()
-        assert (int(native_threads), int(python_threads), heavy) == (1, 1, "-")
-        best = min(best, float(seconds))
-    assert best < LIMIT_SECONDS
+def test_import_loads_little_and_starts_no_thread():
+    assert subprocess.check_output([sys.executable, "-c", PROBE], text=True) == "1 1 []\n"
 
 
 SPARK_PROBE = """

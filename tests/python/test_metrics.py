@@ -14,7 +14,8 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 import binarrow
-from binarrow.metrics import Family, Histogram, exposition, serve
+from binarrow.metrics import Family, Histogram, exposition
+from binarrow.metrics.server import serve
 
 
 def parsed(text: str) -> dict[str, dict[tuple[tuple[str, str], ...], float]]:

@@ -306,7 +306,7 @@ def test_a_port_in_use(source: Source, tmp_path: Path) -> None:
     source.execute("CREATE TABLE t (id INT PRIMARY KEY)")
     with source.syncing(metrics="127.0.0.1:0") as progress:
         live.until(lambda: progress.stats().complete_through)
-    from binarrow.metrics import serve
+    from binarrow.metrics.server import serve
 
     with serve("0", str) as url:
         port = re.findall(r":(\d+)/", url)[0]

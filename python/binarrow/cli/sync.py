@@ -24,7 +24,6 @@ from binarrow.cli.output import print_table
 from binarrow.cli.server_options import Login, logs_in
 from binarrow.cli.sync_lines import SyncLines
 from binarrow.cli.sync_screen import sync_screen
-from binarrow.metrics import serve
 from binarrow.syncing.metrics import text_of
 
 EXAMPLES = """\
@@ -310,6 +309,8 @@ def _shown_metrics(address: str | None, progress: SyncProgress) -> Iterator[None
     if address is None:
         yield
         return
+    from binarrow.metrics.server import serve
+
     with serve(address, partial(text_of, progress)) as url:
         print(f"binarrow: metrics: {url}", file=sys.stderr)
         yield

@@ -1,6 +1,5 @@
-"""Metrics for Prometheus: their text format, and a server from which they are read."""
+"""Metrics for Prometheus: their text format. ``server`` shows it to other programs."""
 
 from binarrow.metrics.exposition import Family, Histogram, Kind, exposition
-from binarrow.metrics.server import serve
 
-__all__ = ["Family", "Histogram", "Kind", "exposition", "serve"]
+__all__ = ["Family", "Histogram", "Kind", "exposition"]

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.streaming.listener import StreamingQueryListener
 
-from binarrow.metrics import Family, Kind, exposition, serve
+from binarrow.metrics import Family, Kind, exposition
+from binarrow.metrics.server import serve
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.listener import (

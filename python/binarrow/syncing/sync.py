@@ -9,7 +9,6 @@ from contextlib import ExitStack
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
-from binarrow.metrics import serve
 from binarrow.server import Server, connect
 from binarrow.syncing.errors import SyncError
 from binarrow.syncing.metrics import text_of
@@ -148,6 +147,8 @@ def sync(
 
     with ExitStack() as stack:
         if metrics is not None:
+            from binarrow.metrics.server import serve
+
             url = stack.enter_context(serve(metrics, partial(text_of, progress)))
             LOG.info("metrics: %s", url)
         server = source
