@@ -1,4 +1,4 @@
-"""Code that `run` and `live` share: the folders, the environment with the Python packages, the programs in `peers`."""
+"""Code that the benches share: the folders, the environment with the Python packages, the programs in `peers`, measured processes."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 import venv
 from pathlib import Path
 
@@ -82,6 +83,34 @@ def build_java_peer() -> bool:
         [javac, "-nowarn", "-cp", f"{JAVA_CLASSES}/*", "-d", JAVA_CLASSES, source], check=True
     )
     return True
+
+
+def build_debezium() -> bool:
+    """Builds the program in `peers/debezium`. Returns False if there is no Java compiler or no Maven."""
+    javac, maven = shutil.which("javac"), shutil.which("mvn")
+    if javac is None or maven is None:
+        say("javac or mvn is not installed: Debezium is left out")
+        return False
+    folder, classes = HERE / "peers" / "debezium", JAVA_CLASSES / "debezium"
+    if not classes.exists():
+        copy = ["dependency:copy-dependencies", f"-DoutputDirectory={classes}"]
+        subprocess.run([maven, "--quiet", "--batch-mode", *copy], cwd=folder, check=True)
+    compiled = [javac, "-nowarn", "-cp", f"{classes}/*", "-d", classes, folder / "Debezium.java"]
+    subprocess.run(compiled, check=True)
+    return True
+
+
+def measured(command: list[str], output: int = subprocess.DEVNULL) -> tuple[float, float, float]:
+    """Runs a command. Returns its seconds, its CPU seconds, and its peak of memory in MiB."""
+    started = time.perf_counter()
+    process = subprocess.Popen(command, stdout=output, stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    messages = process.stderr.read()
+    _, status, used = os.wait4(process.pid, 0)
+    seconds = time.perf_counter() - started
+    if status:
+        raise SystemExit(f"{messages}{command[0]} failed: {status}")
+    return seconds, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
 
 
 def program(*command: str | Path) -> dict[str, float]:
