@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
@@ -184,6 +185,25 @@ def test_columns_come_and_widen(lake, mirror, caplog):
             insert(4, 0, 1, 2, 3, None, bits=b"\x0f"),
             columns="id int, name int, n int, price decimal(10,2)",
         )
+
+
+def test_added_columns_of_new_types(lake, mirror):
+    """Delta must enable the type of DATETIME columns before one can be added to a table."""
+    mirror.apply(insert(1, 0, 1, "a", 1))
+    moment = datetime(2026, 11, 26, 10, 42, 0, 123456)
+    rows = mirror.apply(
+        insert(2, 0, 2, "b", 2, moment, bits=b"\x0f"),
+        columns=f"{COLUMNS}, at timestamp_ntz",
+        backfilled_columns="null",
+    )
+    assert rows == [(1, "a", 1, None), (2, "b", 2, moment)]
+    if lake.format == "delta":
+        frame = mirror.frame(
+            insert(3, 0, 3, "c", 3, None, None, bits=b"\x1f"),
+            columns=f"{COLUMNS}, at timestamp_ntz, document variant",
+        )
+        lake.apply(mirror.target, "id", backfilled_columns="null")(frame)
+        assert lake.read(mirror.target).schema["document"].dataType.simpleString() == "variant"
 
 
 def described(columns: str, **metadata_of: dict[str, str]) -> Any:

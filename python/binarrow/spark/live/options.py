@@ -139,6 +139,11 @@ class LiveOptions:
         return chosen("ending", offsets, timestamp, "latest")
 
 
+def stream_options() -> list[str]:
+    """Returns the options that only streams accept."""
+    return _names("streams")
+
+
 def check_files(parsed: Mapping[str, Any]) -> None:
     """Checks that all options are valid for files.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
@@ -17,7 +17,7 @@ from binarrow.sql import quoted_name
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-    from pyspark.sql.types import StructType
+    from pyspark.sql.types import StructField, StructType
 
     from binarrow.spark.mirror.columns import Difference
 
@@ -54,12 +54,23 @@ class TableMirror:
             + (f" TBLPROPERTIES ({properties})" if properties else "")
         )
 
+    def set_property(self, key: str, value: str) -> None:
+        """Sets a property of the table."""
+        pair = f"{_text(key)} = {_text(value)}"
+        self.spark.sql(f"ALTER TABLE {self.name} SET TBLPROPERTIES ({pair})")
+
+    def unset_property(self, key: str) -> None:
+        """Removes a property of the table."""
+        self.spark.sql(f"ALTER TABLE {self.name} UNSET TBLPROPERTIES IF EXISTS ({_text(key)})")
+
     def evolve(self, difference: Difference) -> None:
         """Adds columns and widens types.
 
         Raises:
             SchemaError: The format does not support it.
         """
+        if self.format == "delta":
+            self._enable_types([*difference.added, *difference.widened])
         for field in difference.widened:
             wider = field.dataType.simpleString()
             try:
@@ -80,6 +91,15 @@ class TableMirror:
             columns = ", ".join(_column(f.name, f.dataType) for f in difference.added)
             self.spark.sql(f"ALTER TABLE {self.name} ADD COLUMNS ({columns})")
 
+    def _enable_types(self, fields: Sequence[StructField]) -> None:
+        """Enables the features of Delta that types need; a new table has those of its columns."""
+        types = {field.dataType.simpleString() for field in fields}
+        needed = {feature for name, feature in _DELTA_FEATURES.items() if name in types}
+        if needed:
+            rows = self.spark.sql(f"SHOW TBLPROPERTIES {self.name}").collect()
+            for feature in sorted(needed - {row.key for row in rows}):
+                self.set_property(feature, "supported")
+
     def merge(self, folded: Folded) -> None:
         """Merges a folded batch into the table."""
         if folded.replaces_all:
@@ -87,6 +107,18 @@ class TableMirror:
             return
         with _view(folded.frame) as view:
             self.spark.sql(self._merge_sql(folded, view))
+
+    def set_columns(self, rows: DataFrame, key: Sequence[str], columns: Sequence[str]) -> None:
+        """Sets columns of the rows that have the key of one of `rows`, in one commit."""
+        keys, values = (list(map(quoted_name, names)) for names in (key, columns))
+        on = " AND ".join(f"t.{one} = s.{one}" for one in keys)
+        is_equal = " AND ".join(f"t.{one} <=> s.{one}" for one in values)
+        sets = ", ".join(f"t.{one} = s.{one}" for one in values)
+        with _view(rows.select(*keys, *values)) as view:
+            self.spark.sql(
+                f"MERGE INTO {self.name} t USING {view} s ON {on}"
+                f" WHEN MATCHED AND NOT ({is_equal}) THEN UPDATE SET {sets}"
+            )
 
     def _merge_sql(self, folded: Folded, view: str) -> str:
         columns = {place: quoted_name(name) for name, place in folded.difference.places.items()}
@@ -116,6 +148,13 @@ class TableMirror:
             for field in folded.difference.evolved.fields
         )
         return folded.frame.alias("s").where(folded.is_inserted).selectExpr(*cells)
+
+
+_DELTA_FEATURES = {
+    "timestamp_ntz": "delta.feature.timestampNtz",
+    "variant": "delta.feature.variantType",
+}
+"""The property that enables a type, by its name."""
 
 
 @contextmanager

@@ -13,11 +13,14 @@ from typing import TYPE_CHECKING, Literal
 
 from binarrow import SchemaError
 from binarrow.spark.mirror.apply import apply_changes
+from binarrow.spark.mirror.changes import Changes
+from binarrow.spark.mirror.columns import compare
 from binarrow.spark.mirror.table import TableMirror
 from binarrow.spark.nested_json import table_of
 from binarrow.spark.syncing.documents import Documents, Moment, summarize
+from binarrow.spark.syncing.filled_columns import FilledColumns, columns_to_fill, pending_columns
 from binarrow.spark.syncing.history import append
-from binarrow.spark.syncing.structures import Structure, Structures, check_logged
+from binarrow.spark.syncing.structures import Structure, Structures
 from binarrow.syncing.errors import SyncError
 from binarrow.syncing.names import Name, check_letter_case, shown
 
@@ -40,6 +43,7 @@ class BatchWriter:
         self,
         place: Place,
         structures: Structures,
+        filled: FilledColumns,
         mode: Literal["mirror", "history"],
         schema_changes: Literal["follow", "fail"],
         *,
@@ -47,11 +51,14 @@ class BatchWriter:
     ) -> None:
         self._place = place
         self._structures = structures
+        self._filled = filled
         self._mode = mode
         self._schema_changes = schema_changes
         self._missing_rows: Literal["error", "ignore"] = "ignore" if loads else "error"
         self._created: set[Name] = set()
         """The tables that exist in the target, and belong to this query."""
+        self._pending: dict[Name, tuple[str, ...]] = {}
+        """The columns that were to be read from the server when the query was killed."""
         self._is_first = True
 
     def __call__(self, frame: DataFrame, batch_id: int) -> None:
@@ -108,13 +115,15 @@ class BatchWriter:
             self._place.create_namespace(spark, name[0])
             mirror.create(_plain(self._fields(structure)))
         else:
-            properties = spark.sql(f"SHOW TBLPROPERTIES {target}").collect()
-            if not any(row.key == QUERY and row.value == query for row in properties):
+            rows = spark.sql(f"SHOW TBLPROPERTIES {target}").collect()
+            properties = {row.key: row.value for row in rows}
+            if properties.get(QUERY) != query:
                 raise SyncError(
                     f"the target has a table {target} that another program or another query has"
                     " created: delete it, or choose another target; if it is of this sync, use the"
                     " checkpoint of the earlier runs"
                 )
+            self._pending[name] = pending_columns(properties)
         self._created.add(name)
         return mirror
 
@@ -125,7 +134,8 @@ class BatchWriter:
         return _own(structure.schema)
 
     def _write_table(self, frame: DataFrame, table: _Table, query: str, batch_id: int) -> None:
-        mirror, schema = table.mirror, table.structure.schema
+        mirror, structure = table.mirror, table.structure
+        schema = structure.schema
         held = mirror.schema()
         assert held is not None  # noqa: S101 - it was created
         if self._schema_changes == "fail":
@@ -135,16 +145,26 @@ class BatchWriter:
             rows = table_of(frame, shown(table.name), known)
             append(mirror, rows, query, batch_id)
             return
-        check_logged(table.name, _own(schema), table.documents.columns)
+        rows = table_of(_from(frame, table.documents.emptied), shown(table.name), schema)
+        own, pending = _own(schema), self._pending.get(table.name, ())
+        columns = columns_to_fill(
+            table.name, structure, own, held, table.documents.columns, pending
+        )
+        if columns:
+            self._filled.begin(mirror, table.name, columns)
+            mirror.evolve(compare(mirror.name, held, Changes.of(rows, structure.key, "_"), "null"))
         apply = apply_changes(
             mirror.name,
-            table.structure.key,
+            structure.key,
             format=self._place.format,
             missing_columns="null",
             missing_rows=self._missing_rows,
             properties=mirror.properties,
         )
-        apply(table_of(_from(frame, table.documents.emptied), shown(table.name), schema), batch_id)
+        apply(rows, batch_id)
+        if columns:
+            self._filled.fill(mirror, table.name, structure, columns)
+            self._pending.pop(table.name, None)
 
 
 class _Table:

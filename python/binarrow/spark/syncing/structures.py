@@ -1,31 +1,25 @@
-"""The structures of a server's tables, and their comparison with the columns of logged rows."""
+"""The structures of a server's tables."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from binarrow import SchemaError, ServerError
+from binarrow import ServerError
 from binarrow._native import selected_tables
 from binarrow.server import Server
 from binarrow.spark.live.patience import patiently
 from binarrow.spark.live.table_check import NO_SUCH_TABLE
-from binarrow.spark.mirror.columns import may_be_filled
 from binarrow.spark.options import SCHEMA_OPTIONS
 from binarrow.spark.schema import schema_of_server
 from binarrow.syncing.names import Name, shown, split
 
 if TYPE_CHECKING:
-    from pyspark.sql.types import StructField, StructType
+    from pyspark.sql.types import StructType
 
     from binarrow.spark.live.options import LiveOptions
     from binarrow.spark.source_options import SourceOptions
-
-START_AGAIN = (
-    "To continue, delete the tables of the target and its checkpoint, and start again, so that the"
-    " existing rows are loaded again"
-)
 
 
 @dataclass(frozen=True)
@@ -81,34 +75,3 @@ class Structures:
         has_history = self._options.history is not None or self._live.loads
         schema = schema_of_server(server, shown(name), has_history=has_history, **self._shaping)
         return Structure(schema, key)
-
-
-def check_logged(name: Name, fields: Collection[StructField], logged: Iterable[set[str]]) -> None:
-    """Checks that rows can be mirrored whose documents have other columns than the table has now.
-
-    Args:
-        name: The table, for messages.
-        fields: Its columns now.
-        logged: The sets of columns that rows have.
-
-    Raises:
-        SchemaError: A column may have been renamed, or the server has filled in a column that the
-            rows lack.
-    """
-    names = {field.name for field in fields}
-    for columns in logged:
-        lacking = [field for field in fields if field.name not in columns]
-        dropped = sorted(columns - names)
-        if lacking and dropped:
-            raise SchemaError(
-                f"{shown(name)}: a column may have been renamed: rows in the log have"
-                f" {', '.join(dropped)}, and the table now has"
-                f" {', '.join(field.name for field in lacking)}. {START_AGAIN}"
-            )
-        filled = [field.name for field in lacking if may_be_filled(field)]
-        if filled:
-            raise SchemaError(
-                f"{shown(name)}: rows were logged before the columns {', '.join(filled)} were"
-                " added, and the server filled in values that the log does not contain (NOT NULL,"
-                f" or a DEFAULT). {START_AGAIN}"
-            )

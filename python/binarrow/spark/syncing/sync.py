@@ -14,6 +14,7 @@ from binarrow.spark.messages import naming_options
 from binarrow.spark.registration import register
 from binarrow.spark.source_options import SourceOptions
 from binarrow.spark.syncing.batch import BatchWriter
+from binarrow.spark.syncing.filled_columns import FilledColumns
 from binarrow.spark.syncing.place import OWN, Place
 from binarrow.spark.syncing.structures import Structures
 from binarrow.syncing.settings import patterns
@@ -71,7 +72,8 @@ def sync(
         once: If true, the query ends at the current end of the log.
         every: Seconds between the starts of two batches.
         schema_changes: ``"follow"`` adds new columns to the target, and widens types if the format
-            supports it. Columns that the server drops stay in the target, and are NULL in new rows.
+            supports it. Values that the server filled in (DEFAULT) are read from the server.
+            Columns that the server drops stay in the target, and are NULL in new rows.
             ``"fail"`` raises an error.
         on_truncate: The reaction to TRUNCATE and to DROP TABLE followed by CREATE TABLE:
             ``"apply"``, ``"keep"`` (the target keeps its rows) or ``"fail"``. A table that the
@@ -113,6 +115,7 @@ def sync(
     writer = BatchWriter(
         place,
         Structures(parsed, parsed.place),
+        FilledColumns({**given, "startingOffsets": SNAPSHOT}),
         mode,
         schema_changes,
         loads=parsed.place.loads,
