@@ -266,14 +266,17 @@ def test_filled_columns(
     synced = Synced(lake, server, tmp_path, **LOADED)
     crashes.insert(0, "")
     synced.run()
+    server.execute("ALTER TABLE shop.empty DROP COLUMN note")
+    writer.play(10)
+    synced.run()
     crashes.pop(0)
     writer.play(60)
     server.execute(
         "ALTER TABLE shop.visits ADD COLUMN filled INT NOT NULL DEFAULT 5, ADD COLUMN plain INT",
         "ALTER TABLE shop.visits ADD COLUMN at DATETIME(6) DEFAULT CURRENT_TIMESTAMP(6)",
         "UPDATE shop.visits SET filled = 6 WHERE id < 50",
-        "ALTER TABLE shop.empty RENAME COLUMN note TO remark, ADD COLUMN price DECIMAL(8,2) NOT NULL",
-        "INSERT INTO shop.empty VALUES (2, 'in the log', 1.25)",
+        "ALTER TABLE shop.empty ADD COLUMN note TEXT, ADD COLUMN price DECIMAL(8,2) NOT NULL",
+        "ALTER TABLE shop.users RENAME COLUMN n TO number",
     )
     writer.play(60)
     while crashes[0]:
@@ -288,6 +291,7 @@ def test_filled_columns(
         for row in lake.spark.sql(f"SHOW TBLPROPERTIES {synced.name('visits')}").collect()
         if row.key == FILL
     ]
+    assert synced.rows("empty", "id, note") == Counter([(1, None)])
     server.execute(
         "ALTER TABLE shop.empty DROP PRIMARY KEY, ADD COLUMN n INT PRIMARY KEY AUTO_INCREMENT"
     )

@@ -18,7 +18,7 @@ from binarrow.spark.mirror.columns import compare
 from binarrow.spark.mirror.table import TableMirror
 from binarrow.spark.nested_json import table_of
 from binarrow.spark.syncing.documents import Documents, Moment, summarize
-from binarrow.spark.syncing.filled_columns import FilledColumns, columns_to_fill, pending_columns
+from binarrow.spark.syncing.filled_columns import FilledColumns
 from binarrow.spark.syncing.history import append
 from binarrow.spark.syncing.structures import Structure, Structures
 from binarrow.syncing.errors import SyncError
@@ -57,8 +57,6 @@ class BatchWriter:
         self._missing_rows: Literal["error", "ignore"] = "ignore" if loads else "error"
         self._created: set[Name] = set()
         """The tables that exist in the target, and belong to this query."""
-        self._pending: dict[Name, tuple[str, ...]] = {}
-        """The columns that were to be read from the server when the query was killed."""
         self._is_first = True
 
     def __call__(self, frame: DataFrame, batch_id: int) -> None:
@@ -90,7 +88,8 @@ class BatchWriter:
                 continue
             mirror = self._begin(spark, name, structure, query)
             documents = found.get(name) or Documents(emptied=dropped.get(name[0]))
-            if documents.rows or documents.emptied is not None:
+            is_changed = documents.rows or documents.emptied is not None
+            if is_changed or (self._is_first and self._mode == "mirror"):
                 table = _Table(name, structure, documents, mirror)
                 self._write_table(frame, table, query, batch_id)
         self._is_first = False
@@ -123,7 +122,7 @@ class BatchWriter:
                     " created: delete it, or choose another target; if it is of this sync, use the"
                     " checkpoint of the earlier runs"
                 )
-            self._pending[name] = pending_columns(properties)
+            self._filled.restore(name, properties)
         self._created.add(name)
         return mirror
 
@@ -146,13 +145,9 @@ class BatchWriter:
             append(mirror, rows, query, batch_id)
             return
         rows = table_of(_from(frame, table.documents.emptied), shown(table.name), schema)
-        own, pending = _own(schema), self._pending.get(table.name, ())
-        columns = columns_to_fill(
-            table.name, structure, own, held, table.documents.columns, pending
-        )
-        if columns:
-            self._filled.begin(mirror, table.name, columns)
-            mirror.evolve(compare(mirror.name, held, Changes.of(rows, structure.key, "_"), "null"))
+        own, documents = _own(schema), table.documents
+        columns = self._filled.begin(mirror, table.name, structure, own, documents.columns)
+        mirror.evolve(compare(mirror.name, held, Changes.of(rows, structure.key, "_"), "null"))
         apply = apply_changes(
             mirror.name,
             structure.key,
@@ -161,10 +156,10 @@ class BatchWriter:
             missing_rows=self._missing_rows,
             properties=mirror.properties,
         )
-        apply(rows, batch_id)
+        if documents.rows or documents.emptied is not None:
+            apply(rows, batch_id)
         if columns:
             self._filled.fill(mirror, table.name, structure, columns)
-            self._pending.pop(table.name, None)
 
 
 class _Table:

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from binarrow import SchemaError
 from binarrow.spark.live.options import stream_options
-from binarrow.spark.mirror.changes import find
 from binarrow.spark.mirror.columns import may_be_filled
 from binarrow.spark.nested_json import table_of
 from binarrow.spark.option_parsers import canonical
@@ -32,71 +31,71 @@ LOG = logging.getLogger("binarrow.spark")
 FILL = "binarrow.sync.fill"
 """The property of a table with the columns that are still to be read."""
 
-
-def columns_to_fill(
-    name: Name,
-    structure: Structure,
-    own: Sequence[StructField],
-    held: StructType,
-    logged: Iterable[set[str]],
-    pending: Collection[str],
-) -> tuple[str, ...]:
-    """Returns the columns of a table whose values are to be read from the server.
-
-    If rows have a column that the server has dropped, another one may be this column under a new
-    name. Columns that MariaDB computes are never in its log.
-
-    Args:
-        name: The table, for messages.
-        structure: The table as the server has it now.
-        own: Its columns, without the envelope.
-        held: The columns of the target.
-        logged: The sets of columns that the rows of the batch have.
-        pending: The columns that were to be read when the query was killed.
-
-    Raises:
-        SchemaError: One of them is in the key, so that rows without it cannot be identified.
-    """
-    added = [f for f in own if find(held, f.name, is_case_sensitive=False) is None]
-    has_dropped = len(held.fields) > len(own) - len(added)
-    found = {f.name for f in added if has_dropped or may_be_filled(f)} | {*pending}
-    names = {field.name for field in own}
-    for of_row in logged:
-        lacking = [field for field in own if field.name not in of_row]
-        found |= {f.name for f in lacking if of_row - names or may_be_filled(f)}
-    computed = {f.name for f in own if (f.metadata or {}).get(GENERATED) == "true"}
-    columns = tuple(field.name for field in own if field.name in found - computed)
-    in_key = [column for column in columns if column in structure.key]
-    if in_key:
-        raise SchemaError(
-            f"{shown(name)}: the key has got the columns {', '.join(in_key)}, and rows without them"
-            " cannot be identified. To continue, delete the tables of the target and its"
-            " checkpoint, and start again, so that the existing rows are loaded again"
-        )
-    return columns
-
-
-def pending_columns(properties: Mapping[str, str]) -> tuple[str, ...]:
-    """Returns the columns that were to be read when the query was killed."""
-    return tuple(json.loads(properties.get(FILL, "[]")))
+DROPPED = "binarrow.sync.dropped"
+"""The property of a table with the columns of the target that the server has dropped."""
 
 
 class FilledColumns:
-    """Reads values of columns from the server, and writes them into a mirror."""
+    """Reads values of columns from the server, and writes them into mirrors."""
 
     def __init__(self, options: Mapping[str, str]) -> None:
         left_out = {*stream_options(), "tables", "excludeTables"}
         self._options = {key: val for key, val in options.items() if canonical(key) not in left_out}
+        self._pending: dict[Name, set[str]] = {}
+        """The columns that were to be read when the query was killed."""
+        self._dropped: dict[Name, list[str]] = {}
 
-    def begin(self, mirror: TableMirror, name: Name, columns: Sequence[str]) -> None:
-        """Stores in the target which columns are to be read, before they are added to it."""
-        LOG.warning(
-            "%s: the log does not contain the values of %s that the server filled in: they are read"
-            " from the server",
-            shown(name),
-            ", ".join(columns),
-        )
-        mirror.set_property(FILL, json.dumps([*columns]))
+    def restore(self, name: Name, properties: Mapping[str, str]) -> None:
+        """Continues with a table that has these properties."""
+        self._pending[name] = set(json.loads(properties.get(FILL, "[]")))
+        self._dropped[name] = json.loads(properties.get(DROPPED, "[]"))
+
+    def begin(
+        self,
+        mirror: TableMirror,
+        name: Name,
+        structure: Structure,
+        own: Sequence[StructField],
+        logged: Iterable[set[str]],
+    ) -> tuple[str, ...]:
+        """Returns the columns to read, and stores them in the target before they are added to it.
+
+        Args:
+            mirror: The table in the target.
+            name: Its name on the server.
+            structure: The table as the server has it now.
+            own: Its columns, without the envelope.
+            logged: The sets of columns that the rows of the batch have.
+
+        Raises:
+            SchemaError: One of them is in the key, so that rows without it cannot be identified.
+        """
+        held = mirror.schema()
+        assert held is not None  # noqa: S101 - it was created
+        dropped = self._dropped.get(name, [])
+        again = {field.name for field in own if field.name in dropped}
+        found = _lacking(own, held, logged) | self._pending.get(name, set()) | again
+        computed = {f.name for f in own if (f.metadata or {}).get(GENERATED) == "true"}
+        columns = tuple(field.name for field in own if field.name in found - computed)
+        in_key = [column for column in columns if column in structure.key]
+        if in_key:
+            raise SchemaError(
+                f"{shown(name)}: the key has got the columns {', '.join(in_key)}, and rows without"
+                " them cannot be identified. To continue, delete the tables of the target and its"
+                " checkpoint, and start again, so that the existing rows are loaded again"
+            )
+        if columns:
+            LOG.warning(
+                "%s: the log may not contain all values of %s: they are read from the server",
+                shown(name),
+                ", ".join(columns),
+            )
+            mirror.set_property(FILL, json.dumps(columns))
+        now_dropped = [f.name for f in held.fields if _find(own, f.name) is None]
+        if now_dropped != dropped:
+            self._dropped[name] = now_dropped
+            mirror.set_property(DROPPED, json.dumps(now_dropped))
+        return columns
 
     def fill(
         self, mirror: TableMirror, name: Name, structure: Structure, columns: Sequence[str]
@@ -108,6 +107,26 @@ class FilledColumns:
         rows = table_of(reader.load(), shown(name), structure.schema)
         mirror.set_columns(rows, structure.key, columns)
         mirror.unset_property(FILL)
+        self._pending.pop(name, None)
 
 
-__all__ = ["FILL", "FilledColumns", "columns_to_fill", "pending_columns"]
+def _lacking(own: Sequence[StructField], held: StructType, logged: Iterable[set[str]]) -> set[str]:
+    """Returns columns that the target or rows lack, and that the server may have filled in.
+
+    If there is also a column that the server has dropped, it may have the other name now.
+    """
+    added = [field for field in own if _find(held, field.name) is None]
+    has_dropped = any(_find(own, field.name) is None for field in held.fields)
+    found = {field.name for field in added if has_dropped or may_be_filled(field)}
+    names = {field.name for field in own}
+    for of_row in logged:
+        lacking = [field for field in own if field.name not in of_row]
+        found |= {field.name for field in lacking if of_row - names or may_be_filled(field)}
+    return found
+
+
+def _find(fields: Iterable[StructField], name: str) -> StructField | None:
+    return next((field for field in fields if field.name.lower() == name.lower()), None)
+
+
+__all__ = ["DROPPED", "FILL", "FilledColumns"]
