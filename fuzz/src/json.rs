@@ -2,11 +2,16 @@
 
 use super::split;
 use binarrow::DecodeError;
-use binarrow::value::json::{self, VariantEncoder};
+use binarrow::value::json::{self, TextEncoder, VariantEncoder};
 
 /// A document. The text of a valid document is JSON; the sizes of text and variant are limited.
 pub(crate) fn document(data: &[u8]) {
     let text = text(data);
+    // Keys that were found before do not change the text. Strings are copied without a check.
+    let mut printer = TextEncoder::default();
+    let (first, again) = (printer.encode(data).ok().map(<[u8]>::to_vec), printer.encode(data));
+    assert_eq!(first.as_deref(), again.ok());
+    assert!(text.is_none() || text == first);
     let (mut value, mut metadata) = (Vec::new(), Vec::new());
     let mut encoder = VariantEncoder::default();
     if encoder.encode(data, &mut value, &mut metadata).is_ok() {

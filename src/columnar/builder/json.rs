@@ -1,12 +1,21 @@
 //! JSON of MySQL as the text that the server prints.
 
 use super::length::CellLength;
+use super::var_bytes::{TextForm, VarBytes};
 use super::var_len::VarLenCell;
+use crate::error::DecodeError;
 use crate::value::json;
 use crate::wire::{Reader, Result};
 
 pub(super) struct JsonText {
-    pub(super) length: CellLength,
+    length: CellLength,
+    encoder: json::TextEncoder,
+}
+
+impl JsonText {
+    pub(super) fn new(length: CellLength) -> Self {
+        Self { length, encoder: json::TextEncoder::default() }
+    }
 }
 
 impl VarLenCell for JsonText {
@@ -14,7 +23,25 @@ impl VarLenCell for JsonText {
         json::write_text(self.length.cell(image)?, out)
     }
 
+    /// The text is UTF-8 if the strings in the document are, which is checked at the end of the rows event.
+    fn append(&mut self, image: &mut Reader<'_>, values: &mut VarBytes) -> Result<()> {
+        values.append(self.encoder.encode(self.length.cell(image)?)?)
+    }
+
     fn read_diffs(&mut self, diffs: &[u8], out: &mut Vec<u8>) -> Result<()> {
         json::write_diff_text(diffs, out)
+    }
+
+    fn check(
+        &self,
+        values: &mut VarBytes,
+        from: usize,
+    ) -> std::result::Result<(), (usize, DecodeError)> {
+        let error = DecodeError::Text { what: "string in a JSON document", charset: "utf8mb4" };
+        values.check_text(TextForm::Utf8, from).map_err(|row| (row, error))
+    }
+
+    fn end_batch(&mut self) {
+        self.encoder.shrink();
     }
 }

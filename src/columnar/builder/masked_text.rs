@@ -94,7 +94,7 @@ pub(super) fn text_cell(
             Some(members) => Box::new(SetText { bytes, members: Arc::clone(members) }),
             None => Box::new(UnsignedText { bytes, what: "SET" }),
         },
-        T::Json { length_bytes } => Box::new(JsonText { length: CellLength::blob(length_bytes) }),
+        T::Json { length_bytes } => Box::new(JsonText::new(CellLength::blob(length_bytes))),
         T::JsonText { length_bytes } => {
             Box::new(Text::utf8(CellLength::blob(length_bytes), Charset::Utf8mb4))
         }

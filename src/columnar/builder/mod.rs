@@ -181,7 +181,7 @@ pub(crate) fn make_builder(
         T::Json { length_bytes } => {
             let length = CellLength::blob(length_bytes);
             match options.json {
-                Json::Text | Json::Diff => VarLen::text(json::JsonText { length }),
+                Json::Text | Json::Diff => VarLen::text(json::JsonText::new(length)),
                 Json::Variant => Box::new(variant::JsonVariant::new(length)),
                 Json::Bytes => VarLen::binary(binary::Bytes::new(length)),
             }

@@ -103,9 +103,52 @@ impl<'a> Container<'a> {
     /// Returns the key of the next entry, without subtracting it from the budget.
     #[inline]
     pub(super) fn read_key(&mut self) -> Result<&'a [u8]> {
+        self.read_place().map(|(_, key)| key)
+    }
+
+    /// Returns the next key with its offset; `None` after the last. It is not subtracted from the budget.
+    pub(super) fn next_place(&mut self) -> Result<Option<(usize, &'a [u8])>> {
+        match self.key_entries.is_empty() {
+            true => Ok(None),
+            false => self.read_place().map(Some),
+        }
+    }
+
+    #[inline]
+    fn read_place(&mut self) -> Result<(usize, &'a [u8])> {
         let offset = self.width.read(&mut self.key_entries, "JSON key offset")?;
         let length = usize::from(self.key_entries.u16("JSON key length")?);
-        Reader::new(self.at_offset(offset, "JSON key offset")?).take(length, "JSON key")
+        let bytes = self.at_offset(offset, "JSON key offset")?;
+        Ok((offset, Reader::new(bytes).take(length, "JSON key")?))
+    }
+
+    /// Returns the type and the other bytes of the next value's entry, if the container is small and has more values.
+    #[inline]
+    pub(super) fn small_entry(&self) -> Option<(u8, [u8; 2])> {
+        match (self.width, self.value_entries.as_slice()) {
+            (Width::Small, [kind, low, high, ..]) => Some((*kind, [*low, *high])),
+            _ => None,
+        }
+    }
+
+    /// Skips the entry that [`Self::small_entry`] returned, and returns the bytes of its value, which are at an offset.
+    #[inline]
+    pub(super) fn skip_to(&mut self, entry: [u8; 2]) -> Result<&'a [u8]> {
+        self.skip_small();
+        self.at_offset(usize::from(u16::from_le_bytes(entry)), "JSON value offset")
+    }
+
+    /// Skips the entry that [`Self::small_entry`] returned.
+    #[inline]
+    pub(super) fn skip_small(&mut self) {
+        let rest = self.value_entries.as_slice().get(3..).unwrap_or_default();
+        self.value_entries = Reader::new(rest);
+    }
+
+    /// Returns `len` bytes at an offset, which may be in the header.
+    #[inline]
+    pub(super) fn part(&self, offset: usize, len: usize) -> Option<&'a [u8]> {
+        self.bytes.get(offset..)?.get(..len)
     }
 
     /// Returns the value of the next member; `None` after the last.

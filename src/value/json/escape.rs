@@ -9,7 +9,48 @@
 //! <https://dev.mysql.com/doc/refman/8.4/en/json-modification-functions.html#function_json-unquote>
 
 /// Appends `text` in quotes. Bytes from 0x80 on are copied unchanged.
+#[inline]
 pub(crate) fn quote(text: &[u8], out: &mut Vec<u8>) {
+    match quoted_short(text) {
+        Some(quoted) => {
+            // A copy of a constant length is no call.
+            let end = out.len() + text.len() + 2;
+            out.extend_from_slice(&quoted.to_le_bytes());
+            out.truncate(end);
+        }
+        None => quote_any(text, out),
+    }
+}
+
+/// Returns a text of at most 14 bytes in quotes, the first byte lowest, if no byte needs an escape.
+#[inline]
+fn quoted_short(text: &[u8]) -> Option<u128> {
+    let word = match text.len() {
+        8..=14 => {
+            let (first, last) = (text.first_chunk::<8>()?, text.last_chunk::<8>()?);
+            let (first, last) = (u64::from_le_bytes(*first), u64::from_le_bytes(*last));
+            if specials(first) | specials(last) != 0 {
+                return None;
+            }
+            u128::from(first) | u128::from(last) << (8 * (text.len() - 8))
+        }
+        4..8 => {
+            let (first, last) = (text.first_chunk::<4>()?, text.last_chunk::<4>()?);
+            let (first, last) = (u32::from_le_bytes(*first), u32::from_le_bytes(*last));
+            if specials(u64::from(first) | u64::from(last) << 32) != 0 {
+                return None;
+            }
+            u128::from(u64::from(first) | u64::from(last) << (8 * (text.len() - 4)))
+        }
+        _ => return None,
+    };
+    let quote = u128::from(b'"');
+    Some(quote | word << 8 | quote << (8 * (text.len() + 1)))
+}
+
+/// [`quote`] for any text.
+#[inline(never)]
+fn quote_any(text: &[u8], out: &mut Vec<u8>) {
     out.reserve(text.len() + 2);
     out.push(b'"');
     write(text, out);
@@ -144,21 +185,26 @@ const fn is_special(byte: u8) -> bool {
 }
 
 /// Returns the place of the first byte that needs an escape, if the first of the bytes is at `start`.
+#[inline]
+fn first_in(bytes: [u8; 8], start: usize) -> Option<usize> {
+    let special = specials(u64::from_le_bytes(bytes));
+    (special != 0).then(|| start + special.trailing_zeros() as usize / 8)
+}
+
+/// Returns 0 if none of the bytes needs an escape. The lowest bit that is 1 is the top bit of the first byte that does.
 ///
 /// `word - ones * b` sets the top bit of each byte that is less than `b`, if the byte has no top bit itself. A borrow can set
 /// it only in a byte above one that is less; so the lowest of these bits is correct, and that is the one that is used.
 #[inline]
-fn first_in(bytes: [u8; 8], start: usize) -> Option<usize> {
+const fn specials(word: u64) -> u64 {
     const ONES: u64 = u64::from_ne_bytes([1; 8]);
     const TOPS: u64 = u64::from_ne_bytes([0x80; 8]);
-    let word = u64::from_le_bytes(bytes);
     let quotes = word ^ (ONES * b'"' as u64);
     let backslashes = word ^ (ONES * b'\\' as u64);
     let control = word.wrapping_sub(ONES * 0x20) & !word;
     let quote = quotes.wrapping_sub(ONES) & !quotes;
     let backslash = backslashes.wrapping_sub(ONES) & !backslashes;
-    let special = (control | quote | backslash) & TOPS;
-    (special != 0).then(|| start + special.trailing_zeros() as usize / 8)
+    (control | quote | backslash) & TOPS
 }
 
 #[cfg(test)]

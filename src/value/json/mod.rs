@@ -17,7 +17,7 @@
 //! | 04–0c | literals, integers, double, string | `scalar.rs` |
 //! | 0f | any other MySQL type: temporals, decimals, bytes | `opaque.rs` |
 //!
-//! `text.rs` prints the values that these files read, with `value/float.rs`, `escape.rs` and
+//! `text.rs` prints the values that these files read, with `value/float.rs`, `escape.rs`, `shapes.rs` and
 //! `base64.rs`; `variant` converts them to Spark's VARIANT, and `sql.rs` to an expression of SQL. `diff.rs` reads the diffs that partial
 //! updates log; `patch.rs` and `rebuild.rs` apply them: binary form in, binary form out.
 //!
@@ -38,6 +38,7 @@ mod patch;
 mod path;
 mod rebuild;
 mod scalar;
+mod shapes;
 mod sql;
 mod text;
 mod variant;
@@ -51,6 +52,7 @@ pub use diff::{Diff, Diffs, Operation, write_diff_text};
 pub(crate) use escape::quote;
 pub use patch::apply_diffs;
 pub(crate) use sql::{is_same_from_text, write_expression};
+pub use text::TextEncoder;
 pub use variant::{RowEncoder, VariantEncoder};
 
 /// Appends the document as text, in valid UTF-8. An empty document is `null`, as for the server.

@@ -175,7 +175,76 @@ fn shared_string() {
     assert!(matches!(text(&bytes), Err(DecodeError::Limit { .. })));
 }
 
+/// Documents with few different keys, some of which are long or need escapes.
+fn documents() -> impl Strategy<Value = serde_json::Value> {
+    use serde_json::Value;
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        (-300i64..300).prop_map(Value::from),
+        (0u32..100_000).prop_map(|cents| Value::from(f64::from(cents) / 100.0)),
+        "[a-z\"\\\\\n\u{e9}]{0,24}".prop_map(Value::from),
+    ];
+    let key = prop_oneof![
+        "[a-d]{1,2}",
+        Just("\"key\"".to_owned()),
+        Just("k".repeat(40)),
+        Just(String::new())
+    ];
+    leaf.prop_recursive(4, 30, 5, move |inner| {
+        prop_oneof![
+            proptest::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+            proptest::collection::btree_map(key.clone(), inner, 0..5)
+                .prop_map(|members| Value::Object(members.into_iter().collect())),
+        ]
+    })
+}
+
+#[test]
+fn shapes_of_small_and_large_objects_differ() {
+    // The entries of two keys in a large object have as many bytes as those of three keys in a small one.
+    let mut encoder = TextEncoder::default();
+    let small = encode::document(&serde_json::json!({"": 1, "b": 2, "c": 3}), false);
+    let large = encode::document(&serde_json::json!({"b": 2, "c": 3}), true);
+    for document in [&small, &small, &large, &small, &large] {
+        let mut expected = Vec::new();
+        write_text(document, &mut expected).unwrap();
+        assert_eq!(encoder.encode(document).unwrap(), expected);
+    }
+}
+
 proptest! {
+    /// The documents before one do not change its text, whatever is wrong with them or with it.
+    #[test]
+    fn shapes_change_no_text(
+        values in proptest::collection::vec((documents(), any::<bool>()), 1..12),
+        changes in proptest::collection::vec((0..24usize, 0..400usize, any::<u8>()), 0..4),
+    ) {
+        let mut all: Vec<_> =
+            values.iter().map(|(value, large)| encode::document(value, *large)).collect();
+        let changed: Vec<_> = changes
+            .iter()
+            .map(|(index, place, byte)| {
+                let mut document = all[index % all.len()].clone();
+                let place = place % document.len();
+                document[place] = *byte;
+                document
+            })
+            .collect();
+        all.extend(changed);
+        let mut encoder = TextEncoder::default();
+        for document in all.iter().chain(&all) {
+            let mut expected = Vec::new();
+            let is_ok = text::Text::write(document, &mut expected).is_ok();
+            let found = encoder.encode(document);
+            prop_assert_eq!(found.is_ok(), is_ok);
+            if let Ok(found) = found {
+                prop_assert_eq!(found, expected);
+            }
+        }
+    }
+
     #[test]
     fn any_bytes_do_no_harm(mut document in proptest::collection::vec(any::<u8>(), 0..200), kind in 0..16u8) {
         let _ = text(&document);

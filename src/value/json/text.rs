@@ -6,28 +6,73 @@ use super::super::digits;
 use super::budget::Budget;
 use super::container::Container;
 use super::opaque::Opaque;
-use super::scalar::ScalarValue;
-use super::{Kind, Value, Width, escape};
+use super::scalar::{self, ScalarValue};
+use super::shapes::{Shape, Shapes};
+use super::{Kind, Scalar, Value, Width, escape};
 use crate::value::float;
-use crate::wire::Result;
+use crate::wire::{Reader, Result};
 
-/// The output, and the number of bytes of the document that are still unused.
-pub(super) struct Text<'o> {
-    out: &'o mut Vec<u8>,
-    budget: Budget,
+/// Prints the documents of one column.
+#[derive(Debug)]
+pub struct TextEncoder {
+    shapes: Shapes,
+    text: Vec<u8>,
 }
 
-impl<'o> Text<'o> {
+impl Default for TextEncoder {
+    fn default() -> Self {
+        Self { shapes: Shapes::new(), text: Vec::new() }
+    }
+}
+
+impl TextEncoder {
+    /// Returns the text of a document. Strings are copied unchanged, even if they are not UTF-8.
+    pub fn encode(&mut self, document: &[u8]) -> Result<&[u8]> {
+        self.text.clear();
+        Text::write_with(document, &mut self.text, &mut self.shapes)?;
+        Ok(&self.text)
+    }
+
+    /// Frees the memory for a text if it is large.
+    pub fn shrink(&mut self) {
+        self.text.clear();
+        self.text.shrink_to(MAX_SPARE_BYTES);
+    }
+}
+
+/// Memory of a larger text is freed at the end of a batch.
+const MAX_SPARE_BYTES: usize = 1 << 20;
+
+/// The output, and the number of bytes of the document that are still unused.
+pub(super) struct Text<'a, 'o, 's> {
+    out: &'o mut Vec<u8>,
+    budget: Budget,
+    shapes: &'s Shapes,
+    /// The number of objects whose shape was known.
+    found: u32,
+    /// The last object whose shape was not known.
+    missed: Option<Container<'a>>,
+}
+
+impl<'a, 'o, 's> Text<'a, 'o, 's> {
     /// Appends the text of `document` to `out`; strings are copied unchanged, even if they are not
     /// UTF-8.
-    pub(super) fn write(document: &[u8], out: &'o mut Vec<u8>) -> Result<()> {
+    pub(super) fn write(document: &'a [u8], out: &'o mut Vec<u8>) -> Result<()> {
+        Self::write_with(document, out, &mut Shapes::none())
+    }
+
+    fn write_with(document: &'a [u8], out: &mut Vec<u8>, shapes: &mut Shapes) -> Result<()> {
         let budget = Budget::new(document.len());
-        Self { out, budget }.value(Value::of_document(document)?, 0)
+        let mut text = Text { out, budget, shapes, found: 0, missed: None };
+        text.value(Value::of_document(document)?, 0)?;
+        let Text { found, missed, .. } = text;
+        shapes.end_document(found, missed);
+        Ok(())
     }
 
     /// Writes a value that is nested in `depth` containers.
     #[inline(always)] // in the loops over members, so that a call is needed only for containers
-    fn value(&mut self, value: Value<'_>, depth: usize) -> Result<()> {
+    fn value(&mut self, value: Value<'a>, depth: usize) -> Result<()> {
         match value.kind {
             Kind::Scalar(scalar) => {
                 let scalar = value.scalar(scalar, &mut self.budget)?;
@@ -38,9 +83,59 @@ impl<'o> Text<'o> {
         }
     }
 
+    /// Writes the next value of a container, which is nested in `depth` containers.
+    #[inline(always)] // as above
+    fn member(&mut self, container: &mut Container<'a>, depth: usize) -> Result<()> {
+        // The most frequent values need no more than their entry.
+        match container.small_entry() {
+            Some((STRING, entry)) => {
+                let bytes = container.skip_to(entry)?;
+                let mut reader = Reader::new(bytes);
+                let text = scalar::variable(&mut reader, "JSON string")?;
+                self.budget.spend(bytes.len() - reader.left())?;
+                escape::quote(text, self.out);
+            }
+            Some((I16, entry)) => {
+                container.skip_small();
+                digits::push_signed(self.out, i64::from(i16::from_le_bytes(entry)));
+            }
+            Some((DOUBLE, entry)) => {
+                let mut reader = Reader::new(container.skip_to(entry)?);
+                let number = scalar::read(Scalar::Double, &mut reader)?;
+                self.budget.spend(size_of::<f64>())?;
+                self.scalar(number)?;
+            }
+            Some((LITERAL, [code @ 0..=2, _])) => {
+                container.skip_small();
+                self.scalar(match code {
+                    0 => ScalarValue::Null,
+                    code => ScalarValue::Bool(code == 1),
+                })?;
+            }
+            Some((ARRAY, entry)) => {
+                let bytes = container.skip_to(entry)?;
+                self.array(bytes, Width::Small, depth)?;
+            }
+            Some((OBJECT, entry)) => {
+                let bytes = container.skip_to(entry)?;
+                self.object(bytes, Width::Small, depth)?;
+            }
+            _ => {
+                if let Some(value) = container.next_value()? {
+                    self.value(value, depth)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
     #[inline(never)]
-    fn object(&mut self, bytes: &[u8], width: Width, depth: usize) -> Result<()> {
+    fn object(&mut self, bytes: &'a [u8], width: Width, depth: usize) -> Result<()> {
         let mut object = Container::object(bytes, width, &mut self.budget, depth)?;
+        if let Some(shape) = self.shapes.find(&object) {
+            return self.object_of(object, shape, depth);
+        }
+        self.missed = Some(object);
         self.out.push(b'{');
         let mut is_first = true;
         while let Some(value) = object.next_value()? {
@@ -59,16 +154,34 @@ impl<'o> Text<'o> {
         Ok(())
     }
 
+    /// Writes an object whose keys are known.
+    #[inline(always)]
+    fn object_of(
+        &mut self,
+        mut object: Container<'a>,
+        shape: &'s Shape,
+        depth: usize,
+    ) -> Result<()> {
+        self.budget.spend(shape.key_bytes())?;
+        self.found += 1;
+        for key in &shape.texts {
+            key.write(self.out);
+            self.member(&mut object, depth + 1)?;
+        }
+        self.out.push(b'}');
+        Ok(())
+    }
+
     #[inline(never)]
-    fn array(&mut self, bytes: &[u8], width: Width, depth: usize) -> Result<()> {
+    fn array(&mut self, bytes: &'a [u8], width: Width, depth: usize) -> Result<()> {
         let mut array = Container::array(bytes, width, &mut self.budget, depth)?;
         self.out.push(b'[');
         let mut is_first = true;
-        while let Some(value) = array.next_value()? {
+        while !array.value_entries.is_empty() {
             if !std::mem::take(&mut is_first) {
                 self.out.extend_from_slice(b", ");
             }
-            self.value(value, depth + 1)?;
+            self.member(&mut array, depth + 1)?;
         }
         self.out.push(b']');
         Ok(())
@@ -92,3 +205,11 @@ impl<'o> Text<'o> {
         Ok(())
     }
 }
+
+/// Type codes: see [`Kind::from_code`].
+const OBJECT: u8 = 0x00;
+const ARRAY: u8 = 0x02;
+const LITERAL: u8 = 0x04;
+const I16: u8 = 0x05;
+const DOUBLE: u8 = 0x0b;
+const STRING: u8 = 0x0c;
