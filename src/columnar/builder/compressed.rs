@@ -31,6 +31,10 @@ impl VarLenCell for Compressed {
         self.plain.read(&mut Reader::new(value), out)
     }
 
+    fn has_checks(&self) -> bool {
+        self.plain.has_checks()
+    }
+
     fn check(
         &self,
         values: &mut VarBytes,

@@ -32,6 +32,10 @@ impl VarLenCell for JsonText {
         json::write_diff_text(diffs, out)
     }
 
+    fn has_checks(&self) -> bool {
+        true
+    }
+
     fn check(
         &self,
         values: &mut VarBytes,

@@ -82,6 +82,11 @@ pub(crate) trait ColumnBuilder: Send {
     /// Appends a NULL: also for a column that the image leaves out.
     fn append_null(&mut self);
 
+    /// True if rows are checked at the end of a rows event.
+    fn has_checks(&self) -> bool {
+        false
+    }
+
     /// Checks the rows since the last call, at the end of a rows event. An error contains the row, counted from the first
     /// of the batch.
     fn seal(&mut self) -> std::result::Result<(), (usize, DecodeError)> {

@@ -38,6 +38,10 @@ impl VarLenCell for Text {
         values.append(self.length.cell(image)?)
     }
 
+    fn has_checks(&self) -> bool {
+        true
+    }
+
     fn check(
         &self,
         values: &mut VarBytes,

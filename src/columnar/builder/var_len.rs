@@ -25,6 +25,11 @@ pub(super) trait VarLenCell: Send + 'static {
         Err(super::no_document())
     }
 
+    /// True if values are checked at the end of a rows event.
+    fn has_checks(&self) -> bool {
+        false
+    }
+
     /// Checks the values from row `from` on. An error contains the row.
     fn check(
         &self,
@@ -105,6 +110,10 @@ impl<C: VarLenCell> ColumnBuilder for VarLen<C> {
 
     fn append_null(&mut self) {
         self.values.append_null();
+    }
+
+    fn has_checks(&self) -> bool {
+        self.cell.has_checks()
     }
 
     fn seal(&mut self) -> std::result::Result<(), (usize, DecodeError)> {

@@ -17,6 +17,8 @@ use arrow_array::ArrayRef;
 /// builder decodes many cells.
 pub(super) struct RowColumns {
     builders: Vec<Box<dyn ColumnBuilder>>,
+    /// The builders that check their rows at the end of an event.
+    checking: Vec<usize>,
     /// The number of rows that the builders contain.
     rows: usize,
     /// The rows after them.
@@ -26,7 +28,9 @@ pub(super) struct RowColumns {
 impl RowColumns {
     pub(super) fn try_new(plan: &TablePlan) -> Result<Self, Error> {
         let builders = plan.builders()?;
-        Ok(Self { placed: PlacedRows::new(builders.len()), builders, rows: 0 })
+        let has_checks = |index: &usize| builders.get(*index).is_some_and(|one| one.has_checks());
+        let checking = (0..builders.len()).filter(has_checks).collect();
+        Ok(Self { placed: PlacedRows::new(builders.len()), builders, checking, rows: 0 })
     }
 
     pub(super) fn begin(&mut self, spare: &SpareVectors) {
@@ -61,8 +65,10 @@ impl RowColumns {
     /// Performs the checks that columns do once per event. An error contains its row, its column
     /// and the reason.
     pub(super) fn seal(&mut self) -> Result<(), (usize, (usize, DecodeError))> {
-        for (index, column) in self.builders.iter_mut().enumerate() {
-            column.seal().map_err(|(row, error)| (row, (index, error)))?;
+        for index in &self.checking {
+            if let Some(column) = self.builders.get_mut(*index) {
+                column.seal().map_err(|(row, error)| (row, (*index, error)))?;
+            }
         }
         Ok(())
     }
