@@ -87,6 +87,10 @@ pub struct EventGroup {
     pub xa: Option<Box<Xid>>,
     /// True if its statement has no effect: the begin or rollback of a two-phase ALTER TABLE.
     pub without_effect: bool,
+    /// The number of bytes at its start that are known to contain neither rows nor table maps.
+    before_rows: u32,
+    /// The number of bytes at its end that are known to contain neither.
+    after_rows: u32,
     has_begin: bool,
     explicit: bool,
     /// Set after the first statement about savepoints. A group is moved several times, so it is small.
@@ -138,6 +142,38 @@ impl TransactionTracker {
             }
             _ => Ok(false),
         }
+    }
+
+    /// Takes a complete transaction: its first event, which `opening` is, then events without rows, Table_map and rows events, and
+    /// the Xid event. `transaction` are its properties without those of `opening`. `rows`: the number of its rows events, and the
+    /// numbers of bytes before and after its Table_map and rows events. `None` if another event opens it.
+    pub fn on_usual_transaction(
+        &mut self,
+        opening: TransactionEvent,
+        transaction: Transaction,
+        (rows_events, before_rows, after_rows): (u32, u32, u32),
+    ) -> Option<()> {
+        let TransactionEvent::Gtid {
+            gtid,
+            commit_timestamp,
+            original_commit_timestamp,
+            thread_id,
+            without_effect: false,
+            ..
+        } = opening
+        else {
+            return None;
+        };
+        let transaction = Transaction {
+            commit_timestamp: commit_timestamp.unwrap_or(transaction.commit_timestamp),
+            original_commit_timestamp,
+            thread_id: thread_id.or(transaction.thread_id),
+            ..transaction
+        };
+        let group = self.open(transaction, gtid, true, true);
+        group.rows_events = rows_events;
+        (group.before_rows, group.after_rows) = (before_rows, after_rows);
+        Some(())
     }
 
     /// Takes the next event. `seconds` is its header's time.
@@ -318,6 +354,8 @@ impl TransactionTracker {
             has_payload: false,
             xa: None,
             without_effect: false,
+            before_rows: 0,
+            after_rows: 0,
             has_begin,
             explicit,
             savepoints: None,
@@ -393,6 +431,12 @@ impl EventGroup {
     /// True if rows of it were rolled back to a savepoint.
     pub fn has_undone_rows(&self) -> bool {
         !self.undone().is_empty()
+    }
+
+    /// The part that contains all its rows, if it ends at `end`.
+    pub fn part_with_rows(&self, end: u64) -> (u64, u64) {
+        let start = self.transaction.start + u64::from(self.before_rows);
+        (start, end.saturating_sub(u64::from(self.after_rows)).max(start))
     }
 
     /// The parts of `start..end` whose rows were not rolled back, each with the number of rows events before it.

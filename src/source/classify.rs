@@ -140,7 +140,7 @@ pub(crate) fn classify(
 }
 
 /// The beginning of a transaction: an event with its GTID, or without one.
-fn gtid(header: &EventHeader, body: &[u8]) -> Result<TransactionEvent> {
+pub(super) fn gtid(header: &EventHeader, body: &[u8]) -> Result<TransactionEvent> {
     if header.event_type == EventType::MARIADB_GTID {
         let event = MariadbGtidEvent::decode(body)?;
         return Ok(TransactionEvent::Gtid {

@@ -67,6 +67,7 @@ impl Window {
     }
 
     /// The bytes from the next event on.
+    #[inline]
     pub(crate) fn unread(&self) -> &[u8] {
         self.bytes.get(self.next..self.filled).unwrap_or_default()
     }

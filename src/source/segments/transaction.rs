@@ -216,7 +216,8 @@ impl Segments {
             return;
         }
         let emits = self.walk.options().emit_uncommitted;
-        let all = (group.transaction.start, end, 0);
+        let (from, to) = group.part_with_rows(end);
+        let all = (from, to, 0);
         let markers = pending.iter().filter(|marker| marker.rows_before > 0);
         let markers = markers.map(|marker| (marker.offset, marker.rows_before));
         let mut cuts = markers.chain(self.follower.cuts()).peekable();

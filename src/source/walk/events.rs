@@ -160,6 +160,17 @@ impl FileEvents {
         self.heads.is_some()
     }
 
+    /// The bytes from the next event on that are in memory; `None` if only beginnings of events are read.
+    #[inline]
+    pub(crate) fn unread(&self) -> Option<&[u8]> {
+        self.heads.is_none().then(|| self.window.unread())
+    }
+
+    /// Continues after complete events of `len` bytes, which [`Self::unread`] returned.
+    pub(crate) fn advance_by(&mut self, len: usize) {
+        self.window.advance(len);
+    }
+
     /// The next event, if all of it is in memory.
     #[inline]
     pub(crate) fn buffered(&self) -> Option<Event> {

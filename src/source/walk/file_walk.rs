@@ -2,12 +2,13 @@
 
 use super::events::FileEvents;
 use super::statement::Statement;
+use super::usual::UsualTransaction;
 use crate::binlog::{
     EventHeader, EventType, FormatDescription, MariadbGtidList, PreviousGtids, Query, QueryKind,
     Rotate, TransactionPayload, table_id_and_flags,
 };
 use crate::change::{
-    EventEffect, EventGroup, TransactionEnd, TransactionEvent, TransactionTracker,
+    EventEffect, EventGroup, Transaction, TransactionEnd, TransactionEvent, TransactionTracker,
 };
 use crate::error::{Error, Result};
 use crate::position::{GtidState, Xid};
@@ -185,6 +186,33 @@ impl FileWalk {
         };
         self.events.advance(event);
         Ok(seen)
+    }
+
+    /// Reads the next transaction at once, if it is a usual one and ends within `limit` bytes. Returns its last event; for any
+    /// other, nothing is read.
+    pub(crate) fn pass_usual(&mut self, rules: &Rules, limit: usize) -> Option<Event> {
+        let is_between = self.tracker.group().is_none() && self.end.is_none();
+        if !is_between || self.is_resumed || self.pending.is_some() {
+            return None;
+        }
+        let format = &self.events.context().format;
+        let bytes = self.events.unread()?;
+        let usual = UsualTransaction::find(bytes, format, rules.verify_checksum, limit)?;
+        let start = self.events.offset();
+        let UsualTransaction { first, opening, last, last_at, .. } = usual;
+        let transaction = Transaction {
+            thread_id: usual.thread_id,
+            xid: Some(usual.xid),
+            ..Transaction::new(start, i64::from(first.timestamp) * 1_000_000, first.server_id)
+        };
+        let rows = (usual.rows_events, usual.rows_at as u32, last.event_size);
+        self.tracker.on_usual_transaction(opening, transaction, rows)?;
+        let len = last.event_size as usize;
+        let event = Event { header: last, offset: start + last_at as u64, len };
+        self.events.advance_by(last_at + len);
+        let outcome = TransactionEnd::Committed;
+        self.end = Some(End { outcome, offset: event.end(), dropped_rows_events: 0 });
+        Some(event)
     }
 
     /// Adds a statement that was returned to its transaction.

@@ -24,6 +24,7 @@ mod statement;
 mod step;
 mod temporary;
 mod transactions;
+mod usual;
 
 use crate::binlog::{EventHeader, EventType};
 use crate::cancel::CancelToken;
@@ -313,6 +314,26 @@ impl Walk {
         }
     }
 
+    /// True if no event needs a step of its own.
+    fn reads_usual_transactions(&self) -> bool {
+        let learns_name_case =
+            self.name_case == NameCase::Unknown && self.options.include.statements();
+        self.has_transactions && !learns_name_case
+    }
+
+    /// Reads the next transaction at once, if it is a usual one, and if no step is returned before its end. False if not.
+    fn pass_usual(&mut self) -> bool {
+        let Some(open) = &mut self.open else { return false };
+        let limit = self.quiet_bytes.saturating_sub(open.events.kept());
+        match open.pass_usual(&self.rules, limit) {
+            Some(event) => {
+                self.event = Some(event);
+                true
+            }
+            None => false,
+        }
+    }
+
     /// Reads the next event, or several inside a transaction.
     fn step(&mut self, may_wait: bool) -> Result<Option<Step>> {
         let Some(open) = &mut self.open else { return Ok(None) };
@@ -334,6 +355,9 @@ impl Walk {
             if !in_transaction && self.skips_at(offset) {
                 self.next = Next::Skip;
                 return Ok(Some(Step::Pause));
+            }
+            if !in_transaction && self.reads_usual_transactions() && self.pass_usual() {
+                return self.end_transaction().map_err(|error| self.locate(error));
             }
             let Some(open) = &mut self.open else { return Ok(None) };
             // Usually the event is in memory. It is written only once: into `self.event`.

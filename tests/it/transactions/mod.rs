@@ -7,6 +7,7 @@ mod key_updates;
 mod large;
 mod payloads;
 mod tails;
+mod usual;
 mod xa;
 
 use crate::log::{Event, Log, Table, insert, table_map};
