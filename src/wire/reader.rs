@@ -131,6 +131,11 @@ impl<'a> Reader<'a> {
             let [a, b, c, d, e, f] = self.array(what)?;
             return Ok(u64::from_le_bytes([a, b, c, d, e, f, 0, 0]));
         }
+        if len == 7 {
+            // Each GTID event contains times of this length.
+            let [a, b, c, d, e, f, g] = self.array(what)?;
+            return Ok(u64::from_le_bytes([a, b, c, d, e, f, g, 0]));
+        }
         let bytes = self.take(len, what)?;
         Ok(bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte)))
     }

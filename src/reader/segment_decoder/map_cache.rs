@@ -62,10 +62,15 @@ impl MapCache {
         self.last = None;
     }
 
+    /// True if there are so many maps that they should be removed.
+    pub(super) fn are_too_many(&self) -> bool {
+        self.known.len() > MAX_KNOWN_MAPS
+    }
+
     /// Removes all maps if the current file is of another server version, or if there are too many
     /// maps.
     pub(super) fn begin_file(&mut self, format: &FormatDescription) {
-        if self.server_version != format.server_version || self.known.len() > MAX_KNOWN_MAPS {
+        if self.server_version != format.server_version || self.are_too_many() {
             let (transaction, catalogs) = (self.transaction, self.catalogs);
             let catalog = self.catalog.take();
             *self = Self { transaction, catalog, catalogs, ..Self::default() };

@@ -89,7 +89,7 @@ impl SegmentDecoder {
         start: &mut Arc<Position>,
         emit: &mut Emit<'_>,
     ) -> Result<bool> {
-        let mut items = std::mem::take(&mut segment.items).into_iter().peekable();
+        let mut items = std::mem::take(&mut segment.items).into_iter();
         let mut catalogs = segment.catalogs.iter().peekable();
         if catalogs.peek().is_none() {
             self.events.rows.maps.begin_catalog(None);
@@ -98,7 +98,10 @@ impl SegmentDecoder {
             while let Some((_, catalog)) = catalogs.next_if(|(before, _)| *before <= number) {
                 self.events.rows.maps.begin_catalog(Some(Arc::clone(catalog)));
             }
-            while let Some(placed) = items.next_if(|placed| placed.spans_before <= number) {
+            // An item is large, and most spans have none before them: it is moved only if it is returned.
+            let is_before = |placed: &PlacedItem| placed.spans_before <= number;
+            while items.as_slice().first().is_some_and(is_before) {
+                let Some(placed) = items.next() else { break };
                 if !self.emit_item(placed.item, start, &segment.bytes, emit)? {
                     return Ok(false);
                 }

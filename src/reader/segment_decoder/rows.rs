@@ -8,7 +8,8 @@ use super::span_context::{EventPlace, SpanContext};
 use super::statement_in_force::StatementInForce;
 use super::unlogged::{ParentRows, StatementTables, Watch};
 use crate::binlog::{
-    DUMMY_TABLE_ID, EventHeader, EventType, FormatDescription, RowsEvent, table_id_and_flags,
+    DUMMY_TABLE_ID, EventHeader, EventType, FormatDescription, RowsEvent, RowsKind, STMT_END,
+    table_id_and_flags,
 };
 use crate::change::{Item, UnloggedChange};
 use crate::columnar::{ColumnNames, EnvelopeColumn, TablePlan};
@@ -79,11 +80,14 @@ impl RowsDecoder {
     pub(super) fn begin_span(&mut self, context: &SpanContext<'_>) -> Result<()> {
         let (span, format) = (context.span, &context.file.format);
         if self.batches.begin_span(span.commit_version, span.ends_transaction) {
-            if !self.file.as_ref().is_some_and(|file| Arc::ptr_eq(file, context.file)) {
+            let is_same = self.file.as_ref().is_some_and(|file| Arc::ptr_eq(file, context.file));
+            if !is_same {
                 self.file = Some(Arc::clone(context.file));
             }
             self.passed.clear();
-            self.maps.begin_file(format);
+            if !is_same || self.maps.are_too_many() {
+                self.maps.begin_file(format);
+            }
         }
         self.maps.begin_transaction();
         self.statement_tables.clear();
@@ -145,7 +149,9 @@ impl RowsDecoder {
         emit: &mut Emit<'_>,
     ) -> Result<bool> {
         let map = self.wanted_map(context, header.event_type, body, place.number)?;
-        if !self.return_unlogged_changes(context.span, context.start, emit) {
+        if !self.unlogged_changes.is_empty()
+            && !self.return_unlogged_changes(context.span, context.start, emit)
+        {
             return Ok(false);
         }
         let Some(map) = map else { return Ok(true) };
@@ -170,7 +176,10 @@ impl RowsDecoder {
             return Ok(true);
         }
         let Some(index) = self.slot(plan, left, context, emit)? else { return Ok(false) };
-        let event = event.inflate(header.event_type, &mut self.inflater)?;
+        let event = match header.event_type.is_mariadb_compressed() {
+            true => event.inflate(header.event_type, &mut self.inflater)?,
+            false => event,
+        };
         let gtid = self.gtid.as_deref().filter(|gtid| !gtid.is_empty());
         let stamp = context.stamp(header, place, gtid, self.statement.text());
         let delivered = context.delivered();
@@ -229,6 +238,7 @@ impl RowsDecoder {
         };
         if let Some(kind) = event_type.rows_kind()
             && !self.options.unlogged.is_ignored()
+            && !self.ends_lone_insert(kind, flags, format)
         {
             let mut watch = Watch {
                 options: &self.options,
@@ -246,6 +256,19 @@ impl RowsDecoder {
             return Ok(None);
         }
         Ok(Some(map))
+    }
+
+    /// Ends the statement if it has only inserted rows into one table of MySQL, as most statements: it changes no rows without an
+    /// event.
+    fn ends_lone_insert(&mut self, kind: RowsKind, flags: u16, format: &FormatDescription) -> bool {
+        let is_lone = kind == RowsKind::Write
+            && flags & STMT_END != 0
+            && !format.is_mariadb
+            && self.statement_tables.is_one_table();
+        if is_lone {
+            self.statement_tables.clear();
+        }
+        is_lone
     }
 
     /// True if the error means that the log does not contain the length of cells, and only counts

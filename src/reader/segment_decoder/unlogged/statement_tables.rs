@@ -47,6 +47,11 @@ impl StatementTables {
         self.is_continued = false;
     }
 
+    /// True if it maps no second table.
+    pub(in crate::reader::segment_decoder) fn is_one_table(&self) -> bool {
+        self.tables.len() < 2
+    }
+
     /// The map of a table without rows events.
     pub(super) fn rowless(&self, index: usize) -> Option<usize> {
         self.tables.get(index).filter(|table| table.seen.is_none()).map(|table| table.map)
