@@ -19,6 +19,9 @@ pub(crate) fn decimal(data: &[u8]) {
     let wide = decimal::decode_wide(value, precision, scale);
     let number = decimal::decode_i128(value, precision, scale);
     assert_eq!(written.is_ok(), wide.is_ok());
+    if let Some(form) = decimal::ShortDecimal::of(precision, scale) {
+        assert_eq!(form.decode(value).map(i128::from), number.as_ref().ok().copied());
+    }
     let Ok(wide) = wide else {
         assert!(number.is_err() && text.is_empty());
         return;

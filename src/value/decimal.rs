@@ -15,9 +15,12 @@
 //!
 //! <https://dev.mysql.com/doc/refman/8.4/en/precision-math-decimal-characteristics.html>
 
+mod short;
+
 use super::digits;
 use crate::error::DecodeError;
 use crate::wire::{Reader, Result};
+pub use short::ShortDecimal;
 
 /// The largest number of digits that MySQL and MariaDB store.
 pub const MAX_PRECISION: u8 = 65;

@@ -11,10 +11,36 @@ use arrow_schema::DataType;
 
 pub(super) fn make(precision: u8, scale: u8, spark: bool) -> Box<dyn ColumnBuilder> {
     let bytes = decimal::byte_count(precision, scale);
+    if let Some(form) = decimal::ShortDecimal::of(precision, scale) {
+        return Primitive::boxed(Short { precision, scale, form });
+    }
     match (precision, spark) {
         (..=38, _) => Primitive::boxed(Narrow { precision, scale, bytes }),
         (_, false) => Primitive::boxed(Wide { precision, scale, bytes }),
         (_, true) => VarLen::text(DecimalText { precision, scale, bytes }),
+    }
+}
+
+struct Short {
+    precision: u8,
+    scale: u8,
+    form: decimal::ShortDecimal,
+}
+
+impl Cell for Short {
+    type Arrow = Decimal128Type;
+
+    fn data_type(&self) -> DataType {
+        DataType::Decimal128(self.precision, self.scale as i8)
+    }
+
+    #[inline]
+    fn read(&self, image: &mut Reader<'_>) -> Result<Option<i128>> {
+        let bytes = image.take(self.form.bytes(), "DECIMAL")?;
+        match self.form.decode(bytes) {
+            Some(value) => Ok(Some(i128::from(value))),
+            None => decimal::decode_i128(bytes, self.precision, self.scale).map(Some),
+        }
     }
 }
 
