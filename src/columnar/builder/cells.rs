@@ -27,6 +27,12 @@ impl CellPlace {
         Self(offset as u32)
     }
 
+    /// The place at an offset, or no cell.
+    #[inline]
+    pub(crate) const fn unless(is_null: bool, offset: usize) -> Self {
+        Self(offset as u32 | (is_null as u32).wrapping_neg())
+    }
+
     /// The place that is `bytes` after this one.
     pub(crate) const fn after(self, bytes: usize) -> Self {
         Self(self.0.saturating_add(bytes as u32))

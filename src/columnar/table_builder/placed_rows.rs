@@ -2,7 +2,7 @@
 
 use super::CellResult;
 use super::image::{Image, ImageCell, no_nulls, null_bits};
-use crate::columnar::builder::{CellPlace, Cells};
+use crate::columnar::builder::{CellPlace, CellSize, Cells};
 use crate::columnar::table_plan::TablePlan;
 use crate::wire::{Bitmap, Reader};
 
@@ -103,6 +103,9 @@ impl PlacedRows {
             return Ok(());
         }
         self.place_columns(plan);
+        if image.is_full && self.add_nullable(rows, image, nulls, plan) {
+            return Ok(());
+        }
         if image.is_full {
             return self.add_row(rows, image, plan, |index| !nulls.get(index), |_, place| place);
         }
@@ -122,6 +125,47 @@ impl PlacedRows {
             return false;
         };
         *rows = rest;
+        self.rows += 1;
+        true
+    }
+
+    /// Adds a row that contains every column, if there are at most 64 and the row is complete. Returns false if not.
+    #[inline]
+    fn add_nullable(
+        &mut self,
+        rows: &mut Reader<'_>,
+        image: &Image<'_>,
+        nulls: Bitmap<'_>,
+        plan: &TablePlan,
+    ) -> bool {
+        if nulls.0.len() > size_of::<u64>() {
+            return false;
+        }
+        let mut bits = nulls.0.iter().rev().fold(0, |bits, byte| bits << 8 | u64::from(*byte));
+        let (bytes, start) = (rows.as_slice(), image.event_len - rows.left());
+        let mut at = 0;
+        for (slot, size) in self.next_row().iter_mut().zip(&plan.cell_sizes) {
+            let is_null = bits & 1 == 1;
+            bits >>= 1;
+            *slot = CellPlace::unless(is_null, start + at);
+            match size {
+                // There is no branch for NULL: which cells are NULL cannot be predicted. Whether there are so many bytes is
+                // checked before the next length, and at the end.
+                CellSize::Fixed { bytes, .. } => at += bytes * usize::from(!is_null),
+                CellSize::Prefixed(length) => {
+                    if !is_null {
+                        let Some(rest) = bytes.get(at..) else { return false };
+                        let mut after = Reader::new(rest);
+                        if length.cell(&mut after).is_err() {
+                            return false;
+                        }
+                        at = bytes.len() - after.left();
+                    }
+                }
+            }
+        }
+        let Some(rest) = bytes.get(at..) else { return false };
+        *rows = Reader::new(rest);
         self.rows += 1;
         true
     }
