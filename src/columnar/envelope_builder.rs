@@ -118,6 +118,12 @@ impl EnvelopeBuilder {
         self.ordinals.push(ordinal);
     }
 
+    /// Appends several changes of one type, the first of which has this ordinal.
+    pub(super) fn append_run(&mut self, change_type: ChangeType, ordinal: i64, count: usize) {
+        self.change_types.resize(self.change_types.len() + count, change_type);
+        self.ordinals.extend((0..count as i64).map(|number| ordinal + 2 * number));
+    }
+
     /// Appends the columns that the next row's image contains, or those of both images. Called for
     /// each row if `_present` is requested.
     pub(super) fn append_present(&mut self, bitmap: impl Iterator<Item = u8>) {

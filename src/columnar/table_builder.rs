@@ -6,6 +6,7 @@ mod partial_update;
 mod placed_rows;
 mod row_cells;
 mod row_columns;
+mod runs;
 mod sides;
 mod updates;
 
@@ -264,20 +265,29 @@ impl TableBuilder {
             rows.finish("a row image without columns").map_err(|error| in_event(error.into()))?;
         }
         let mut ordinal = stamp.first_ordinal;
+        let run = self.run_type(event.kind, before);
+        let count = match event.kind {
+            RowsKind::Write => &mut counts.inserts,
+            RowsKind::Update => &mut counts.updates,
+            RowsKind::Delete => &mut counts.deletes,
+        };
         loop {
-            let (appended, count) = match event.kind {
-                RowsKind::Write => {
-                    (self.append_insert(&mut rows, before, ordinal), &mut counts.inserts)
+            let appended = match run {
+                Some(change_type) => {
+                    self.append_run(&mut rows, before, change_type, (&mut ordinal, count))
                 }
-                RowsKind::Delete => {
-                    (self.append_delete(&mut rows, before, ordinal), &mut counts.deletes)
-                }
-                RowsKind::Update if event.has_value_options => {
-                    let appended = self.append_partial_update(&mut rows, &images, ordinal);
-                    (appended, &mut counts.updates)
-                }
-                RowsKind::Update => {
-                    (self.append_update(&mut rows, &images, ordinal), &mut counts.updates)
+                None => {
+                    let appended = match event.kind {
+                        RowsKind::Write => self.append_insert(&mut rows, before, ordinal),
+                        RowsKind::Delete => self.append_delete(&mut rows, before, ordinal),
+                        RowsKind::Update if event.has_value_options => {
+                            self.append_partial_update(&mut rows, &images, ordinal)
+                        }
+                        RowsKind::Update => self.append_update(&mut rows, &images, ordinal),
+                    };
+                    ordinal += 2;
+                    *count += u64::from(appended.is_ok());
+                    appended
                 }
             };
             if let Err(error) = appended {
@@ -288,8 +298,6 @@ impl TableBuilder {
                     .err()
                     .unwrap_or_else(|| (row, self.cell_error(error))));
             }
-            *count += 1;
-            ordinal += 2;
             if self.sides.are_full() || (rows.is_empty() && self.sides.have_placed_rows()) {
                 let next = *count;
                 self.fill(event.rows, next)?;

@@ -112,6 +112,26 @@ impl PlacedRows {
         self.add_cells(rows, image, nulls, plan, |_, place| place)
     }
 
+    /// Adds row images until there is no space for more, or no bytes are left; at least one. Returns the number of rows that are
+    /// complete.
+    pub(super) fn add_images(
+        &mut self,
+        rows: &mut Reader<'_>,
+        image: &Image<'_>,
+        plan: &TablePlan,
+    ) -> (usize, CellResult) {
+        let first = self.rows;
+        loop {
+            let added = self.rows - first;
+            if let Err(error) = self.add_image(rows, image, plan) {
+                return (added, Err(error));
+            }
+            if self.is_full() || rows.is_empty() {
+                return (added + 1, Ok(()));
+            }
+        }
+    }
+
     /// Adds a row without NULLs, if all rows have one place for each step. Returns false for an incomplete row too.
     #[inline]
     fn add_steps(&mut self, rows: &mut Reader<'_>, image: &Image<'_>, plan: &TablePlan) -> bool {
