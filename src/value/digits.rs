@@ -32,14 +32,14 @@ pub(crate) fn push(out: &mut Vec<u8>, value: u64) {
 
 /// Returns the last two digits of `value`.
 #[inline]
-fn pair(value: u64) -> [u8; 2] {
+pub(super) fn pair(value: u64) -> [u8; 2] {
     let last = (value % 100) as u8;
     [b'0' + last / 10, b'0' + last % 10]
 }
 
 /// Returns the last four digits of `value`.
 #[inline]
-fn four(value: u64) -> [u8; 4] {
+pub(super) fn four(value: u64) -> [u8; 4] {
     let ([a, b], [c, d]) = (pair(value / 100), pair(value));
     [a, b, c, d]
 }

@@ -90,9 +90,32 @@ fn write_short(value: f64, out: &mut Vec<u8>) -> bool {
         out.extend_from_slice(b".0");
         return true;
     }
-    write_fraction::<100>(value, 2, out)
+    write_hundredths(value, out)
+        || write_fraction::<100>(value, 2, out)
         || write_fraction::<10_000>(value, 4, out)
         || write_fraction::<100_000_000>(value, 8, out)
+}
+
+/// Appends `value`, which is no integer, if it is less than 10,000 and has at most two digits after the point.
+#[inline]
+fn write_hundredths(value: f64, out: &mut Vec<u8>) -> bool {
+    let scaled = value * 100.0;
+    if scaled >= 999_999.0 {
+        return false;
+    }
+    let all = (scaled + 0.5) as u32;
+    if f64::from(all) / 100.0 != value {
+        return false;
+    }
+    let ([a, b, c, d], [e, f]) =
+        (digits::four(u64::from(all / 100)), digits::pair(u64::from(all % 100)));
+    let zeros = [1000, 100, 10].iter().filter(|least| all / 100 < **least).count();
+    // All digits are written at once, and those at the ends are removed: each copy has a constant length.
+    let text = u64::from_le_bytes([a, b, c, d, b'.', e, f, 0]) >> (8 * zeros);
+    let end = out.len() + 7 - zeros - usize::from(f == b'0');
+    out.extend_from_slice(&text.to_le_bytes());
+    out.truncate(end);
+    true
 }
 
 /// Appends `value` if it has at most `places` digits after the point. `POWER`: ten to the power of `places`.
@@ -271,6 +294,14 @@ mod tests {
         }
         for value in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
             assert!(write_json(value, &mut Vec::new()).is_err());
+        }
+    }
+
+    #[test]
+    fn hundredths() {
+        for all in (0..1_100_000u32).step_by(7).chain(999_900..1_000_100) {
+            let value = f64::from(all) / 100.0;
+            assert_eq!(text(value), format!("{value:?}"));
         }
     }
 
