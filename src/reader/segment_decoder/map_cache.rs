@@ -167,29 +167,28 @@ impl MapCache {
         index: usize,
         format: &FormatDescription,
         options: &PlanOptions,
-    ) -> Result<Option<Arc<TablePlan>>> {
+    ) -> Result<Option<&Arc<TablePlan>>> {
         let Some(map) = self.known.get_mut(index) else { return Ok(None) };
-        if let Some(planned) = &map.plan
-            && planned.catalog == self.catalogs
-        {
-            return Ok(Some(Arc::clone(&planned.plan)));
+        let catalogs = self.catalogs;
+        if map.plan.as_ref().is_none_or(|planned| planned.catalog != catalogs) {
+            let table = TableMap::decode(&map.content, 0)?;
+            let catalog = self.catalog.as_deref();
+            let state = catalog.and_then(|catalog| {
+                let name = |bytes| String::from_utf8_lossy(bytes);
+                catalog.find(&name(table.database), &name(table.table))
+            });
+            match &mut map.plan {
+                Some(planned) if is_same(planned.state.as_ref(), state) => {
+                    planned.catalog = catalogs;
+                }
+                _ => {
+                    let plan = Arc::new(TablePlan::of(&table, format, options, catalog)?);
+                    let state = state.cloned();
+                    map.plan = Some(Planned { plan, state, catalog: catalogs });
+                }
+            }
         }
-        let table = TableMap::decode(&map.content, 0)?;
-        let catalog = self.catalog.as_deref();
-        let state = catalog.and_then(|catalog| {
-            let name = |bytes| String::from_utf8_lossy(bytes);
-            catalog.find(&name(table.database), &name(table.table))
-        });
-        if let Some(planned) = &mut map.plan
-            && is_same(planned.state.as_ref(), state)
-        {
-            planned.catalog = self.catalogs;
-            return Ok(Some(Arc::clone(&planned.plan)));
-        }
-        let plan = Arc::new(TablePlan::of(&table, format, options, catalog)?);
-        let state = state.cloned();
-        map.plan = Some(Planned { plan: Arc::clone(&plan), state, catalog: self.catalogs });
-        Ok(Some(plan))
+        Ok(map.plan.as_ref().map(|planned| &planned.plan))
     }
 
     /// The known foreign keys: of the current catalog, of `schemas=`, or of the server.

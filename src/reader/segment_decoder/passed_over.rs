@@ -121,7 +121,7 @@ impl Passed {
 
 impl Counting<'_> {
     pub(super) fn plan(&mut self, map: usize) -> Result<Option<Arc<TablePlan>>> {
-        self.maps.plan(map, self.format, self.options)
+        Ok(self.maps.plan(map, self.format, self.options)?.cloned())
     }
 
     /// The number of changes in the body of a rows event.

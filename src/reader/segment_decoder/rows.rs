@@ -163,19 +163,31 @@ impl RowsDecoder {
         let format = &context.file.format;
         let event =
             RowsEvent::decode(body, header.event_type, format.table_id_width(header.event_type))?;
-        let plan = match self.maps.plan(map, format, &self.options.plan) {
-            Err(error) if self.counts_without(&error) => {
-                self.leave_uncounted(map, body, &error)?;
-                return Ok(true);
-            }
-            plan => plan?,
+        let plan = self.maps.plan(map, format, &self.options.plan);
+        // Most rows are of the same table as the rows before them. Then the plan is not copied, which takes two atomic operations.
+        let recent = match &plan {
+            Ok(Some(plan)) if context.delivered().is_none() => self.batches.recent(plan),
+            _ => None,
         };
-        let Some(plan) = plan else { return Ok(true) };
-        let left = context.left(&plan);
-        if left == Left::All {
-            return Ok(true);
-        }
-        let Some(index) = self.slot(plan, left, context, emit)? else { return Ok(false) };
+        let (index, left) = match recent {
+            Some(index) => (index, Left::Nothing),
+            None => {
+                let plan = match plan.map(|plan| plan.cloned()) {
+                    Err(error) if self.counts_without(&error) => {
+                        self.leave_uncounted(map, body, &error)?;
+                        return Ok(true);
+                    }
+                    plan => plan?,
+                };
+                let Some(plan) = plan else { return Ok(true) };
+                let left = context.left(&plan);
+                if left == Left::All {
+                    return Ok(true);
+                }
+                let Some(index) = self.slot(plan, left, context, emit)? else { return Ok(false) };
+                (index, left)
+            }
+        };
         let event = match header.event_type.is_mariadb_compressed() {
             true => event.inflate(header.event_type, &mut self.inflater)?,
             false => event,
