@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 
 
 def main() -> None:
     """Runs the command line, if its packages are installed."""
+    # Imports create no garbage. A command enables the collector when it begins.
+    gc.disable()
     try:
         from binarrow.cli import main as run
     except ModuleNotFoundError as error:

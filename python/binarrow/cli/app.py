@@ -7,35 +7,18 @@ import sys
 import typer
 
 from binarrow import __version__
-from binarrow.cli import (
-    at,
-    check,
-    export,
-    find,
-    history,
-    index,
-    inspect,
-    load,
-    schema,
-    splits,
-    stats,
-    sync,
-    tail,
-    undo,
-    verify,
-)
-from binarrow.cli.command import (
-    SETTINGS,
-    Group,
-    add_commands,
-    exit_codes,
-    show_help_without_command,
-)
+from binarrow.cli.command import SETTINGS, exit_codes, show_help_without_command
+from binarrow.cli.lazy import lazy_group
 from binarrow.supported import TESTED
+
+COMMANDS = (
+    *("inspect", "stats", "find", "undo", "at", "export", "index", "schema", "splits", "check"),
+    *("tail", "sync", "verify", "history", "load"),
+)
 
 app = typer.Typer(
     name="binarrow",
-    cls=Group,
+    cls=lazy_group({name: f"binarrow.cli.{name}" for name in COMMANDS}),
     help="Inspect, count, follow and convert the binary logs of MySQL and MariaDB.",
     epilog=exit_codes(),
     invoke_without_command=True,
@@ -43,27 +26,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings=SETTINGS,
 )
-
-add_commands(
-    app,
-    {
-        "inspect": inspect,
-        "stats": stats,
-        "find": find,
-        "undo": undo,
-        "at": at,
-        "export": export,
-        "index": index,
-        "schema": schema,
-        "splits": splits,
-        "check": check,
-        "tail": tail,
-        "sync": sync,
-        "verify": verify,
-    },
-)
-app.add_typer(history.app, name="history")
-app.add_typer(load.app, name="load")
 
 
 def _print_version(wanted: bool) -> None:

@@ -1,6 +1,7 @@
 """Errors of commands: one line on stderr, and an exit code."""
 
 import functools
+import gc
 import sys
 import warnings
 from collections.abc import Callable, Iterator
@@ -39,6 +40,7 @@ def reports_failure(command: Callable[P, None]) -> Callable[P, None]:
 
     @functools.wraps(command)
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
+        gc.enable()
         with warnings.catch_warnings():
             warnings.simplefilter("always", UserWarning)
             warnings.showwarning = _show_warning
