@@ -36,10 +36,16 @@ impl PyUndoWriter {
         })))
     }
 
-    /// Adds the changes of a batch.
-    fn add(&self, py: Python<'_>, batch: &Bound<'_, PyChangeBatch>) -> PyResult<()> {
+    /// Adds the changes of a batch. ``with_effects`` are the rows, in ascending order, whose effects are added next.
+    #[pyo3(signature = (batch, with_effects=Vec::new()))]
+    fn add(
+        &self,
+        py: Python<'_>,
+        batch: &Bound<'_, PyChangeBatch>,
+        with_effects: Vec<usize>,
+    ) -> PyResult<()> {
         let change = batch.get();
-        Ok(py.detach(|| self.script()?.add(&change.0))?)
+        Ok(py.detach(|| self.script()?.add(&change.0, &with_effects))?)
     }
 
     #[doc = include_str!("docs/UndoWriter.add_effects.txt")]

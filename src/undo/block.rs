@@ -1,34 +1,20 @@
-//! The changes of a part of the log as one text: ordered, in transactions, with several rows per
-//! INSERT.
+//! The changes of a part of the log as one text: ordered, in transactions.
 
 use super::Direction;
-use super::part::{Order, Part, Unit};
-use super::statement::Form;
-use super::table::Table;
+use super::part::{Order, Part, Run};
 use crate::error::{Error, ErrorKind, Result};
-use std::collections::HashMap;
-use std::sync::Arc;
 
 /// The text of changes, in any order.
 #[derive(Debug, Default)]
-pub(super) struct Units {
-    places: Vec<Place>,
+pub(super) struct Runs {
+    /// The place of each run, and its part and number there.
+    places: Vec<(Order, usize, usize)>,
     parts: Vec<Part>,
-    /// The part that contains the comment of a transaction, and its number there.
-    comments: HashMap<i64, (usize, usize)>,
     bytes: usize,
     /// The last place of all texts before.
     last: Option<Order>,
-}
-
-/// The place of a change's text.
-#[derive(Debug, Clone)]
-struct Place {
-    order: Order,
-    part: usize,
-    /// The number of the change in the part.
-    number: usize,
-    table: usize,
+    /// The memory of earlier parts.
+    pub(super) spare: Vec<Part>,
 }
 
 /// A text without the begin of its first transaction and the end of its last one.
@@ -40,27 +26,16 @@ pub(super) struct Block {
     pub(super) last: i64,
     /// The begin of the first transaction.
     pub(super) head: Vec<u8>,
-    pub(super) text: Vec<u8>,
     /// The number of transactions.
     pub(super) transactions: u64,
-    /// The longest statement.
-    pub(super) longest: usize,
 }
 
-impl Units {
-    /// Adds changes of a table.
-    pub(super) fn push(&mut self, table: usize, part: Part) {
+impl Runs {
+    /// Adds changes.
+    pub(super) fn push(&mut self, part: Part) {
         let number = self.parts.len();
-        for (comment, (version, _)) in part.comments.iter().enumerate() {
-            self.comments.entry(*version).or_insert((number, comment));
-        }
-        let units = part.units.iter().enumerate();
-        self.places.extend(units.map(|(unit, Unit { order, .. })| Place {
-            order: *order,
-            part: number,
-            number: unit,
-            table,
-        }));
+        let runs = part.runs.iter().enumerate();
+        self.places.extend(runs.map(|(run, Run { first, .. })| (*first, number, run)));
         self.bytes += part.text.len();
         self.parts.push(part);
     }
@@ -70,134 +45,74 @@ impl Units {
         self.bytes
     }
 
-    /// Returns all changes as a block, and removes them. `None` if there are none.
+    /// Writes all changes to `out`, and removes them. `None` if there are none.
     pub(super) fn take_block(
         &mut self,
         direction: Direction,
-        tables: &[Arc<Table>],
+        out: &mut Vec<u8>,
     ) -> Result<Option<Block>> {
-        let is_ordered = self.places.is_sorted_by_key(|place| place.order);
-        if !is_ordered {
-            self.places.sort_by_key(|place| place.order);
-        }
+        self.places.sort_by_key(|(order, ..)| *order);
         let (Some(first), Some(last)) = (self.places.first(), self.places.last()) else {
             return Ok(None);
         };
-        if self.last.is_some_and(|last| last > first.order) {
+        if self.last.is_some_and(|last| last > first.0) {
             return Err(Error::new(
                 ErrorKind::Internal,
                 "changes of the log were not read in its order",
             ));
         }
-        let (first, last) = (first.order, last.order);
-        self.last = Some(last);
-        let (first, last) = match direction {
-            Direction::Undo => (last.version, first.version),
-            Direction::Redo => (first.version, last.version),
-        };
-        let mut writer = Writer {
-            units: self,
-            tables,
-            out: Vec::with_capacity(self.bytes + self.bytes / 8),
-            open: None,
-            longest: 0,
-        };
-        let mut transactions = 1;
-        let mut version = first;
-        let mut write = |place: &Place| {
-            if place.order.version != version {
-                version = place.order.version;
-                transactions += 1;
-                writer.close();
-                writer.out.extend_from_slice(b"COMMIT;\n");
-                writer.units.write_head(version, &mut writer.out);
-            }
-            writer.write(place);
-        };
-        match direction {
-            Direction::Undo => self.places.iter().rev().for_each(&mut write),
-            Direction::Redo => self.places.iter().for_each(&mut write),
-        }
-        writer.close();
-        let (text, longest) = (writer.out, writer.longest);
+        let is_undo = direction == Direction::Undo;
+        let (first, last) = if is_undo { (last, first) } else { (first, last) };
+        let (first, last) = (first.0.version, last.0.version);
+        out.clear();
+        out.reserve(self.bytes + self.bytes / 8);
         let mut head = Vec::new();
-        self.write_head(first, &mut head);
+        let mut version = None;
+        let (mut transactions, mut end) = (0, self.last);
+        for at in 0..self.places.len() {
+            let at = if is_undo { self.places.len() - 1 - at } else { at };
+            let Some((part, run)) = self.run(at) else { continue };
+            end = end.max(Some(run.last));
+            if version != Some(run.first.version) {
+                let comment = part.comments.get(run.comment.clone()).unwrap_or_default();
+                match version.replace(run.first.version) {
+                    None => write_head(comment, &mut head),
+                    Some(_) => {
+                        out.extend_from_slice(b"COMMIT;\n");
+                        write_head(comment, out);
+                    }
+                }
+                transactions += 1;
+            }
+            out.extend_from_slice(part.text.get(run.text.clone()).unwrap_or_default());
+        }
+        self.last = end;
         self.places.clear();
-        self.parts.clear();
-        self.comments.clear();
         self.bytes = 0;
-        Ok(Some(Block { first, last, head, text, transactions, longest }))
-    }
-
-    fn write_head(&self, version: i64, out: &mut Vec<u8>) {
-        let comment = self.comments.get(&version).and_then(|(part, number)| {
-            self.parts.get(*part)?.comments.get(*number).map(|(_, comment)| comment.as_slice())
-        });
-        out.extend_from_slice(b"\n-- ");
-        out.extend_from_slice(comment.unwrap_or_default());
-        out.extend_from_slice(b"\nSTART TRANSACTION;\n");
-    }
-}
-
-struct Writer<'u> {
-    units: &'u Units,
-    tables: &'u [Arc<Table>],
-    out: Vec<u8>,
-    /// The table and mode of the INSERT that more rows may follow, its number of rows, and its
-    /// start.
-    open: Option<(usize, bool, usize, usize)>,
-    longest: usize,
-}
-
-impl Writer<'_> {
-    fn write(&mut self, place: &Place) {
-        let Some(part) = self.units.parts.get(place.part) else { return };
-        let Some(unit) = part.units.get(place.number) else { return };
-        let text = part.text.get(unit.text.clone()).unwrap_or_default();
-        let is_lenient = unit.written.is_lenient;
-        match (unit.written.form, &mut self.open) {
-            (Form::Row, Some((table, lenient, rows, start)))
-                if *table == place.table
-                    && *lenient == is_lenient
-                    && *rows < MAX_ROWS
-                    && self.out.len() - *start + text.len() < MAX_INSERT =>
-            {
-                *rows += 1;
-                self.out.extend_from_slice(b",\n");
-                self.out.extend_from_slice(text);
-            }
-            (form, _) => {
-                self.close();
-                if is_lenient {
-                    self.out.extend_from_slice(b"SET sql_mode = @binarrow_lenient;\n");
-                }
-                let start = self.out.len();
-                if form == Form::Row {
-                    let head = self.tables.get(place.table).map(|table| table.insert.as_slice());
-                    self.out.extend_from_slice(head.unwrap_or_default());
-                }
-                self.out.extend_from_slice(text);
-                self.open = Some((place.table, is_lenient, 1, start));
-                if form == Form::Statement {
-                    self.close();
-                }
+        for mut part in self.parts.drain(..) {
+            if part.text.capacity() <= MAX_SPARE && self.spare.len() < MAX_SPARES {
+                part.clear();
+                self.spare.push(part);
             }
         }
+        Ok(Some(Block { first, last, head, transactions }))
     }
 
-    /// Ends a statement.
-    fn close(&mut self) {
-        let Some((_, is_lenient, _, start)) = self.open.take() else { return };
-        self.longest = self.longest.max(self.out.len() - start);
-        self.out.extend_from_slice(b";\n");
-        if is_lenient {
-            self.out.extend_from_slice(b"SET sql_mode = @binarrow_strict;\n");
-        }
+    fn run(&self, place: usize) -> Option<(&Part, &Run)> {
+        let (_, part, run) = self.places.get(place)?;
+        let part = self.parts.get(*part)?;
+        Some((part, part.runs.get(*run)?))
     }
 }
 
-/// The maximum number of rows of an INSERT.
-const MAX_ROWS: usize = 500;
+fn write_head(comment: &[u8], out: &mut Vec<u8>) {
+    out.extend_from_slice(b"\n-- ");
+    out.extend_from_slice(comment);
+    out.extend_from_slice(b"\nSTART TRANSACTION;\n");
+}
 
-/// The maximum number of bytes of an INSERT of several rows.
-const MAX_INSERT: usize = 256 << 10;
+/// The size of texts whose memory is used again.
+const MAX_SPARE: usize = 16 << 20;
+
+/// The number of parts whose memory is used again.
+const MAX_SPARES: usize = 16;

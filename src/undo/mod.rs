@@ -5,8 +5,9 @@
 //! [`Direction::Redo`] in the order of the log. Nothing is executed here. Called by `python`.
 //!
 //! ```text
-//! ChangeBatch ─ changes ─ statement ── one unit of text per change ── block ── a temporary file ── pieces
-//!                         cells (one function per column)             ordered, with transactions
+//! ChangeBatch ─ changes ─ part ── runs of changes as text ── block ── a temporary file ── pieces
+//!                         statement, joined (rows per statement)   ordered, with transactions
+//!                         cells (one function per column)
 //!                         literal (text, bytes, numbers)
 //! ```
 //!
@@ -18,6 +19,7 @@ mod cells;
 mod changes;
 mod columns;
 mod header;
+mod joined;
 mod literal;
 mod options;
 mod part;

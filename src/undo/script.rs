@@ -1,11 +1,11 @@
 //! The script: batches in, pieces of SQL out.
 
 use super::Direction;
-use super::block::{Block, Units};
+use super::block::{Block, Runs};
 use super::changes::Changes;
 use super::header::{self, Facts};
 use super::options::UndoOptions;
-use super::part;
+use super::part::{self, Steps};
 use super::table::{Counted, Table, TableCounts};
 use crate::columnar::TablePlan;
 use crate::error::{Error, Result};
@@ -18,7 +18,9 @@ use std::sync::Arc;
 /// SQL under construction, then SQL that is returned in pieces.
 pub struct UndoScript {
     options: UndoOptions,
-    units: Units,
+    runs: Runs,
+    /// The memory of the last block.
+    text: Vec<u8>,
     /// The tables of plans that occurred since the last block.
     tables: Vec<Arc<Table>>,
     plans: Vec<Arc<TablePlan>>,
@@ -63,7 +65,8 @@ impl UndoScript {
     pub fn new(options: UndoOptions) -> Self {
         Self {
             options,
-            units: Units::default(),
+            runs: Runs::default(),
+            text: Vec::new(),
             tables: Vec::new(),
             plans: Vec::new(),
             counts: BTreeMap::new(),
@@ -78,21 +81,21 @@ impl UndoScript {
         }
     }
 
-    /// Adds the changes of a batch.
+    /// Adds the changes of a batch. `with_effects` are the rows, in ascending order, whose effects are added afterwards.
     ///
     /// # Errors
     /// A change cannot be reversed: its image lacks columns, or a value has no literal.
-    pub fn add(&mut self, change: &ChangeBatch) -> Result<()> {
+    pub fn add(&mut self, change: &ChangeBatch, with_effects: &[usize]) -> Result<()> {
         if self.output.is_some() {
             return Err(Error::config("the script is complete: no batch can be added"));
         }
         if change.segment != self.segment {
             self.segment = change.segment;
-            if self.units.bytes() >= MIN_BLOCK {
+            if self.runs.bytes() >= MIN_BLOCK {
                 self.end_block()?;
             }
         }
-        self.write(change, &[])
+        self.write(change, Steps { with_effects, ..Steps::default() })
     }
 
     /// Adds changes that the log does not contain, in the order of the log: effects of changes in the last batch.
@@ -107,7 +110,7 @@ impl UndoScript {
                 "effects follow the batch that caused them, with a step each",
             ));
         }
-        self.write(effects, steps)
+        self.write(effects, Steps { of_effects: steps, ..Steps::default() })
     }
 
     /// The rows of a batch whose transactions and connections are selected.
@@ -117,17 +120,18 @@ impl UndoScript {
         Ok(rows.filter(|row| self.options.picked.has(&changes, *row)).collect())
     }
 
-    fn write(&mut self, change: &ChangeBatch, steps: &[i64]) -> Result<()> {
+    fn write(&mut self, change: &ChangeBatch, steps: Steps<'_>) -> Result<()> {
         let number = self.table(&change.plan)?;
         let Some(table) = self.tables.get(number).map(Arc::clone) else { return Ok(()) };
         self.is_mariadb = change.plan.is_mariadb();
-        let parts = part::parts(change, steps, &table, &self.options)?;
+        let parts = part::parts(change, steps, &table, &self.options, &mut self.runs.spare)?;
         let mut is_empty = true;
         let counted = self.counts.entry(change.plan.key()).or_default();
         for part in parts {
-            is_empty &= part.units.is_empty();
+            is_empty &= part.runs.is_empty();
             counted.counts.add(part.counts);
-            self.units.push(number, part);
+            self.longest = self.longest.max(part.longest);
+            self.runs.push(part);
         }
         if is_empty && counted.counts == TableCounts::default() {
             self.counts.remove(&change.plan.key());
@@ -227,18 +231,16 @@ impl UndoScript {
     }
 
     fn end_block(&mut self) -> Result<()> {
-        let Some(block) = self.units.take_block(self.options.direction, &self.tables)? else {
-            return Ok(());
-        };
+        let (direction, mut text) = (self.options.direction, std::mem::take(&mut self.text));
+        let Some(block) = self.runs.take_block(direction, &mut text)? else { return Ok(()) };
         self.tables.clear();
         self.plans.clear();
-        let Block { first, last, head, text, transactions, longest } = block;
+        let Block { first, last, head, transactions } = block;
         let is_continued = self.blocks.last().is_some_and(|before| match self.options.direction {
             Direction::Undo => before.first == last,
             Direction::Redo => before.last == first,
         });
         self.transactions += transactions - u64::from(is_continued);
-        self.longest = self.longest.max(longest);
         let (start, len) = (self.len, text.len() as u64);
         if !self.options.is_dry {
             let failed = |error| Error::io("cannot write to the temporary folder", error);
@@ -251,6 +253,9 @@ impl UndoScript {
             self.len += len;
         }
         self.blocks.push(Written { first, last, head, start, len });
+        if text.capacity() <= MAX_SPARE {
+            self.text = text;
+        }
         Ok(())
     }
 
@@ -267,6 +272,9 @@ impl UndoScript {
 
 /// The smallest size of a block that is not the last one.
 const MIN_BLOCK: usize = 4 << 20;
+
+/// The size of a block whose memory is used again.
+const MAX_SPARE: usize = 32 << 20;
 
 /// The size of pieces.
 const PIECE: usize = 1 << 20;

@@ -4,18 +4,20 @@ use super::Direction;
 use super::cells::Refused;
 use super::changes::Changes;
 use super::columns::{KeyColumn, SetColumn, key_columns, period_ends, set_columns};
-use super::table::{Table, TableCounts, versioned};
+use super::joined::Joined;
+use super::options::UndoOptions;
+use super::part::Part;
+use super::table::{Table, versioned};
 use crate::columnar::TablePlan;
 use crate::error::{Error, Result};
 use arrow_array::{Array, StringArray};
 
-/// The form of a change's text.
+/// The kind of a change's statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
-    /// The values of a row: `(1, 'x')`. Several are one INSERT.
-    Row,
-    /// A complete statement.
-    Statement,
+pub(super) enum Kind {
+    Insert,
+    Update,
+    Delete,
 }
 
 /// Writes the changes of one batch.
@@ -26,16 +28,10 @@ pub(super) struct Statements<'b> {
     direction: Direction,
     set: Vec<SetColumn<'b>>,
     key: Vec<KeyColumn<'b>>,
+    /// The begin of statements that delete several rows, if rows may be deleted in any order.
+    delete: Option<&'b [u8]>,
     /// Columns whose values show that the table keeps its history.
     ends: Vec<&'b StringArray>,
-}
-
-/// A change that was written.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Written {
-    pub(super) form: Form,
-    /// True if it sets an ENUM to the empty error value, which the strict mode refuses.
-    pub(super) is_lenient: bool,
 }
 
 impl<'b> Statements<'b> {
@@ -43,59 +39,77 @@ impl<'b> Statements<'b> {
         plan: &'b TablePlan,
         table: &'b Table,
         changes: &'b Changes<'b>,
-        direction: Direction,
+        options: &UndoOptions,
     ) -> Result<Self> {
         Ok(Self {
             set: set_columns(plan, table, &changes.then, &changes.now)?,
             key: key_columns(plan, table, &changes.now)?,
+            // A foreign key may require that rows of its own table are deleted in this order.
+            delete: table.delete.as_deref().filter(|_| !options.foreign_key_checks),
             ends: [&changes.now, &changes.then].map(|side| period_ends(plan, side)).concat(),
             plan,
             table,
             changes,
-            direction,
+            direction: options.direction,
         })
     }
 
-    /// Appends the change of a row. Returns `None` if it changes nothing.
-    pub(super) fn write(
-        &self,
-        row: usize,
-        counts: &mut TableCounts,
-        out: &mut Vec<u8>,
-    ) -> Result<Option<Written>> {
+    /// The kind of a row's statement. `None` if the change changes nothing.
+    pub(super) fn kind(&self, row: usize) -> Result<Option<Kind>> {
         let (has_now, has_then) = (self.changes.now.is_there(row), self.changes.then.is_there(row));
         self.check_images(row, has_now, has_then)?;
         if self.ends.iter().any(|end| end.is_valid(row) && MAX_ENDS.contains(&end.value(row))) {
             let error = versioned().context(format_args!("table {}", self.plan.table.full_name()));
             return Err(self.changes.at_row(error, row));
         }
-        let form = match (has_now, has_then) {
-            (false, true) => {
+        Ok(match (has_now, has_then) {
+            (false, true) => Some(Kind::Insert),
+            (true, true) if self.set.iter().all(|column| (column.same)(row)) => None,
+            (true, true) => Some(Kind::Update),
+            (true, false) => Some(Kind::Delete),
+            (false, false) => None,
+        })
+    }
+
+    /// Appends the change of a row to the text of a part.
+    pub(super) fn write(
+        &self,
+        row: usize,
+        kind: Kind,
+        joined: &mut Joined<'_>,
+        part: &mut Part,
+    ) -> Result<()> {
+        let Part { text, counts, .. } = part;
+        match kind {
+            Kind::Insert => {
                 counts.inserts += 1;
-                self.write_row(row, out)?;
-                Form::Row
+                joined.insert(self.is_lenient(row), text, |out| self.write_row(row, out))
             }
-            (true, true) => {
-                if !self.write_update(row, out)? {
-                    return Ok(None);
-                }
+            Kind::Update => {
                 counts.updates += 1;
-                Form::Statement
+                joined.statement(self.is_lenient(row), text, |out| self.write_update(row, out))
             }
-            (true, false) => {
+            Kind::Delete => {
                 counts.deletes += 1;
-                out.extend_from_slice(b"DELETE FROM ");
-                out.extend_from_slice(&self.table.name);
-                self.write_where(row, out)?;
-                Form::Statement
+                match (self.delete, self.key.as_slice()) {
+                    (Some(head), [key]) if key.values.is_valid(row) => {
+                        joined.delete(head, text, |out| self.write_key(key, row, out))
+                    }
+                    _ => joined.statement(false, text, |out| {
+                        out.extend_from_slice(b"DELETE FROM ");
+                        out.extend_from_slice(&self.table.name);
+                        self.write_where(row, out)
+                    }),
+                }
             }
-            (false, false) => return Ok(None),
-        };
-        let is_lenient = has_then
-            && self.set.iter().any(|column| {
-                column.ordinals.is_some_and(|keys| keys.is_valid(row) && keys.value(row) == 0)
-            });
-        Ok(Some(Written { form, is_lenient }))
+        }
+    }
+
+    /// True if the statement sets an ENUM to the empty error value, which the strict mode refuses.
+    fn is_lenient(&self, row: usize) -> bool {
+        self.set.iter().any(|column| {
+            column.ordinals.is_some_and(|keys| keys.is_valid(row) && keys.value(row) == 0)
+        })
     }
 
     fn write_row(&self, row: usize, out: &mut Vec<u8>) -> Result<()> {
@@ -109,10 +123,7 @@ impl<'b> Statements<'b> {
         Ok(())
     }
 
-    fn write_update(&self, row: usize, out: &mut Vec<u8>) -> Result<bool> {
-        if self.set.iter().all(|column| (column.same)(row)) {
-            return Ok(false);
-        }
+    fn write_update(&self, row: usize, out: &mut Vec<u8>) -> Result<()> {
         out.extend_from_slice(b"UPDATE ");
         out.extend_from_slice(&self.table.name);
         let mut separator: &[u8] = b" SET ";
@@ -125,8 +136,7 @@ impl<'b> Statements<'b> {
                 self.write_value(column, row, out)?;
             }
         }
-        self.write_where(row, out)?;
-        Ok(true)
+        self.write_where(row, out)
     }
 
     fn write_where(&self, row: usize, out: &mut Vec<u8>) -> Result<()> {
@@ -143,11 +153,14 @@ impl<'b> Statements<'b> {
             }
             out.extend_from_slice(&column.expression);
             out.extend_from_slice(equals);
-            let written = (column.cell)(row, out);
-            written.map_err(|refused| self.refusal(row, column.index, refused))?;
+            self.write_key(column, row, out)?;
         }
         out.extend_from_slice(if is_key { b"" } else { b" LIMIT 1" });
         Ok(())
+    }
+
+    fn write_key(&self, column: &KeyColumn<'_>, row: usize, out: &mut Vec<u8>) -> Result<()> {
+        (column.cell)(row, out).map_err(|refused| self.refusal(row, column.index, refused))
     }
 
     fn write_value(&self, column: &SetColumn<'_>, row: usize, out: &mut Vec<u8>) -> Result<()> {

@@ -1,12 +1,13 @@
 //! The facts about a table that do not depend on a row, and the counts of its statements.
 
+use super::joined::IN;
 use super::literal;
 use crate::columnar::TablePlan;
 use crate::error::{Error, Result};
 use crate::schema::{Column, ColumnType, Generated, RowKey};
 
 /// A table as its statements name it.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Table {
     /// `` `database`.`table` ``
     pub(super) name: Vec<u8>,
@@ -20,6 +21,8 @@ pub(super) struct Table {
     pub(super) key: Option<Vec<usize>>,
     /// `INSERT INTO … (…) VALUES`
     pub(super) insert: Vec<u8>,
+    /// `DELETE FROM … WHERE … IN (`, if the key is one integer.
+    pub(super) delete: Option<Vec<u8>>,
 }
 
 /// The number of changes that the statements for a table make.
@@ -72,7 +75,7 @@ impl Table {
         let names: Vec<Vec<u8>> = plan.names.iter().map(|name| in_backticks(name)).collect();
         let is_set: Vec<bool> =
             table.columns.iter().map(|column| is_set(column, plan.is_mariadb())).collect();
-        let key = match table.row_key() {
+        let key: Option<Vec<usize>> = match table.row_key() {
             RowKey::Columns(parts) => Some(parts.iter().map(|part| part.column).collect()),
             RowKey::FullRow => None,
         };
@@ -85,10 +88,17 @@ impl Table {
             separator = b", ";
         }
         insert.extend_from_slice(b") VALUES\n");
+        let delete = key.as_deref().and_then(|key| match key {
+            [only] if is_integer(table.columns.get(*only)?) => {
+                let column = names.get(*only)?;
+                Some([b"DELETE FROM ", name.as_slice(), b" WHERE ", column, IN].concat())
+            }
+            _ => None,
+        });
         let required = is_set
             .chunks(8)
             .map(|bits| bits.iter().rev().fold(0, |byte, is_set| byte << 1 | u8::from(*is_set)));
-        Ok(Self { required: required.collect(), name, names, is_set, key, insert })
+        Ok(Self { required: required.collect(), name, names, is_set, key, insert, delete })
     }
 
     /// The first column that an image must contain and does not.
@@ -125,6 +135,11 @@ fn has_period(columns: &[Column]) -> bool {
     let is_named = |name: &str| times.iter().any(|column| column.name.as_deref() == Some(name));
     let stored = times.iter().filter(|column| column.generated == Some(Generated::Stored));
     stored.count() >= 2 || is_named("row_start") && is_named("row_end")
+}
+
+fn is_integer(column: &Column) -> bool {
+    use ColumnType as T;
+    matches!(column.column_type, T::Tiny | T::Short | T::Int24 | T::Long | T::LongLong)
 }
 
 /// False for columns whose values the server computes.

@@ -233,6 +233,43 @@ def test_selection(log: Log) -> None:
 
 
 @both
+@pytest.mark.parametrize(
+    ("key", "values"),
+    [
+        ("BIGINT UNSIGNED", (0, 2**64 - 1, 5, 2**63, 2**63 - 1)),
+        ("BIGINT", (-(2**63), 2**63 - 1, 0, -1)),
+        ("TINYINT", (127, -128, 0)),
+        ("MEDIUMINT UNSIGNED ZEROFILL", (7, 16777215)),
+    ],
+)
+def test_rows_are_deleted_together(log: Log, key: str, values: Sequence[int]) -> None:
+    log.server.execute(
+        f"CREATE TABLE t (id {key} PRIMARY KEY, n INT)",
+        "CREATE TABLE other (a INT, b INT, PRIMARY KEY (a, b))",
+        "INSERT INTO t VALUES (3, 0)",
+    )
+    rows = ", ".join(f"({value}, {value % 7})" for value in values)
+    log.run(
+        "BEGIN",
+        f"INSERT INTO t VALUES {rows}",
+        "UPDATE t SET n = 9 WHERE id = 3",
+        "INSERT INTO t VALUES (1, NULL)",
+        "INSERT INTO other VALUES (1, 2), (2, 1)",
+        "COMMIT",
+    )
+    text = log.is_restored()
+    keys = ", ".join(str(value) for value in reversed(values))
+    assert re.findall(r"\n(DELETE .*|UPDATE)", text) == [
+        "DELETE FROM `undone_one`.`other` WHERE `a` = 2 AND `b` = 1;",
+        "DELETE FROM `undone_one`.`other` WHERE `a` = 1 AND `b` = 2;",
+        "DELETE FROM `undone_one`.`t` WHERE `id` = 1;",
+        "UPDATE",
+        f"DELETE FROM `undone_one`.`t` WHERE `id` IN ({keys});",
+    ]
+    assert "IN (" not in log.sql(foreign_key_checks=True)
+
+
+@both
 def test_a_transaction_of_several_tables(log: Log) -> None:
     log.server.execute(
         "CREATE TABLE parent (id INT PRIMARY KEY)",

@@ -36,13 +36,15 @@ class Effects:
     """The foreign keys whose actions changed rows: true if the script restores all of them."""
 
     def add(self, writer: UndoWriter, batch: ChangeBatch) -> None:
-        """Adds the effects of a batch's changes, after the batch."""
+        """Adds the changes of a batch, and then their effects."""
         hits = self.cascades.hits.get(f"{batch.database}.{batch.table}")
         if not hits:
+            writer.add(batch)
             return
         rows = Rows(batch)
         places = list(rows.places())
         groups: dict[int, list[_Caused]] = {}
+        with_effects = []
         for row in writer.picked(batch):
             hit = hits.get(places[row])
             if hit is None:
@@ -51,12 +53,14 @@ class Effects:
                 is_complete = is_known and key.table not in self.cascades.contradicted
                 self.is_complete[key] = self.is_complete.get(key, True) and is_complete
             count = len(hit.effects)
+            with_effects.append(row)
             for number, effect in enumerate(hit.effects):
                 if self._is_left_out(effect):
                     continue
                 self.added[effect.key] += 1
                 caused = _Caused(effect, row, number - count)
                 groups.setdefault(id(effect.before.batch), []).append(caused)
+        writer.add(batch, with_effects)
         for group in groups.values():
             table = group[0].effect.before.batch
             changes = _changes(table, group, rows.data)

@@ -22,12 +22,12 @@ from binarrow._native import (
     read_binlog,
 )
 from binarrow.server import Server
-from binarrow.undo.cascades import INCLUDE, Cascades
-from binarrow.undo.effects import Effects
 
 if TYPE_CHECKING:
     from binarrow._native import ForeignKey, Source
     from binarrow.stream import Stream
+    from binarrow.undo.cascades import Cascades
+    from binarrow.undo.effects import Effects
 
 
 class UndoLog:
@@ -74,9 +74,10 @@ class UndoLog:
         ):
             for change in changes:
                 if isinstance(change, ChangeBatch):
-                    writer.add(change)
                     self._tables.add(f"{change.database}.{change.table}")
-                    if effects is not None:
+                    if effects is None:
+                        writer.add(change)
+                    else:
                         effects.add(writer, change)
                 elif isinstance(change, UnloggedChange):
                     self._unlogged.append(change)
@@ -95,6 +96,8 @@ class UndoLog:
         is_read_once = any(hasattr(one, "read") for one in _inputs(self._source))
         if not keys or is_read_once:
             return None
+        from binarrow.undo.cascades import INCLUDE  # most reads need none of it
+
         left_out = ("where", "operations", "gaps")
         keywords = {
             **{name: each for name, each in self._keywords.items() if name not in left_out},
@@ -122,6 +125,8 @@ class UndoLog:
         start: Position | str | datetime | None,
         keywords: Mapping[str, Any],
     ) -> Cascades:
+        from binarrow.undo.cascades import Cascades
+
         # A history may begin after the log.
         cascades = Cascades(keys, knows_all_keys=self._keywords["history"] is None)
         with _quiet(), _opened(self._source, start, self._stop, keywords) as changes:

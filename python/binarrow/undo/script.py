@@ -9,7 +9,6 @@ from datetime import UTC, datetime, tzinfo
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from binarrow._native import BinarrowWarning, ConfigError, UndoWriter
-from binarrow.undo.effects import Effects
 from binarrow.undo.log import UndoLog
 from binarrow.undo.zone import offsets_of
 
@@ -198,6 +197,8 @@ def undo(
     log.read(writer, ignores_statements=schema_changes == "ignore")
     effects = None
     if (cascades := log.cascades()) is not None:
+        from binarrow.undo.effects import Effects  # most scripts have none
+
         effects = Effects(cascades, foreign_key_checks)
         writer = new_writer()
         log.read(writer, effects, ignores_statements=schema_changes == "ignore")
