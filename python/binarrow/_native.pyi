@@ -1098,8 +1098,8 @@ class UndoWriter:
     def transactions(self) -> int:
         """The number of transactions of the complete script."""
     @staticmethod
-    def keywords(*, filtered: bool) -> dict[str, Any]:
-        """Returns the keywords with which batches are read."""
+    def keywords(*, filtered: bool, redo: bool | None = None) -> dict[str, Any]:
+        """Returns the keywords with which batches are read; with ``redo``, rows that its SQL deletes may have only their keys."""
 
 @final
 class RowChanges:

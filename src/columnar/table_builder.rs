@@ -2,6 +2,7 @@
 
 mod count;
 mod image;
+mod key_images;
 mod partial_update;
 mod placed_rows;
 mod row_cells;
@@ -294,13 +295,13 @@ impl TableBuilder {
                 let row = *count;
                 // A value in a cell before this one may be invalid too: the first error is returned.
                 return Err(self
-                    .fill(event.rows, row)
+                    .fill(event, row)
                     .err()
                     .unwrap_or_else(|| (row, self.cell_error(error))));
             }
             if self.sides.are_full() || (rows.is_empty() && self.sides.have_placed_rows()) {
                 let next = *count;
-                self.fill(event.rows, next)?;
+                self.fill(event, next)?;
             }
             if rows.is_empty() {
                 return Ok(());
@@ -309,8 +310,9 @@ impl TableBuilder {
     }
 
     /// Decodes the rows that are placed. An error contains its row in the event; `next` is the row that is not complete.
-    fn fill(&mut self, event_rows: &[u8], next: u64) -> Result<(), (u64, Error)> {
-        let Err((row, error)) = self.sides.fill(event_rows, &self.plan) else { return Ok(()) };
+    fn fill(&mut self, event: &RowsEvent<'_>, next: u64) -> Result<(), (u64, Error)> {
+        let filled = self.sides.fill(event.rows, event.kind, &self.plan);
+        let Err((row, error)) = filled else { return Ok(()) };
         let row = if row < self.rows() { self.envelope.row_in_event(row) } else { next };
         Err((row, self.cell_error(error)))
     }

@@ -1,6 +1,7 @@
 //! The options of the mapping from MySQL types to Arrow types: one immutable value that readers,
 //! `infer_schema` and Spark share.
 
+use crate::binlog::RowsKind;
 use crate::error::Error;
 
 /// The Arrow types that are used for MySQL's types, and the handling of values that Arrow cannot
@@ -21,6 +22,8 @@ pub struct TypeOptions {
     pub enumeration: Enumeration,
     /// The handling of text that is invalid in its character set.
     pub invalid_text: InvalidText,
+    /// The kind of rows events of which only the key is needed: other columns may be NULL.
+    pub key_of: Option<RowsKind>,
 }
 
 impl TypeOptions {
@@ -40,6 +43,7 @@ impl TypeOptions {
                 Profile::Spark => Enumeration::Text,
             },
             invalid_text: InvalidText::Error,
+            key_of: None,
         }
     }
 

@@ -28,7 +28,7 @@ impl PyUndoWriter {
         offsets: Vec<(i64, i32)>,
     ) -> Self {
         Self(Mutex::new(UndoScript::new(UndoOptions {
-            direction: if redo { Direction::Redo } else { Direction::Undo },
+            direction: direction(redo),
             picked: Picked { gtids, threads },
             foreign_key_checks,
             zone: Zone { offsets },
@@ -99,18 +99,23 @@ impl PyUndoWriter {
         Ok(self.script()?.transactions())
     }
 
-    /// Returns the keywords with which batches are read.
+    /// Returns the keywords with which batches are read; with ``redo``, rows that its SQL deletes may have only their keys.
     #[staticmethod]
-    #[pyo3(signature = (*, filtered))]
-    fn keywords(py: Python<'_>, filtered: bool) -> PyResult<Bound<'_, PyDict>> {
+    #[pyo3(signature = (*, filtered, redo=None))]
+    fn keywords(py: Python<'_>, filtered: bool, redo: Option<bool>) -> PyResult<Bound<'_, PyDict>> {
+        let direction = redo.map(direction);
         let envelope: Vec<_> = ENVELOPE.iter().map(|column| column.name()).collect();
         let keywords = PyDict::new(py);
         keywords.set_item("layout", "nested")?;
         keywords.set_item("split_key_updates", false)?;
-        keywords.set_item("types", PyTypeOptions(types(filtered)))?;
+        keywords.set_item("types", PyTypeOptions(types(filtered, direction)))?;
         keywords.set_item("envelope", envelope)?;
         Ok(keywords)
     }
+}
+
+const fn direction(redo: bool) -> Direction {
+    if redo { Direction::Redo } else { Direction::Undo }
 }
 
 /// The counts of a table: its database and name, inserts, updates and deletes.

@@ -29,6 +29,7 @@ mod statement;
 mod table;
 mod zone;
 
+use crate::binlog::RowsKind;
 use crate::columnar::{
     Enumeration, EnvelopeColumn, Geometry, InvalidText, Json, Profile, Time, TypeOptions, ZeroDates,
 };
@@ -49,8 +50,9 @@ pub enum Direction {
 /// The Arrow types of the batches: values as they are stored.
 ///
 /// With `is_filtered`, text is converted to UTF-8, because filters compare text. Text of a
-/// character set other than Unicode, latin1 and ASCII may then be refused.
-pub const fn types(is_filtered: bool) -> TypeOptions {
+/// character set other than Unicode, latin1 and ASCII may then be refused. With a direction, rows
+/// that are deleted have only their keys, unless a filter needs them.
+pub const fn types(is_filtered: bool, direction: Option<Direction>) -> TypeOptions {
     TypeOptions {
         zero_dates: ZeroDates::Text,
         time: Time::Text,
@@ -58,6 +60,11 @@ pub const fn types(is_filtered: bool) -> TypeOptions {
         geometry: Geometry::Mysql,
         json: Json::Bytes,
         invalid_text: if is_filtered { InvalidText::Error } else { InvalidText::Binary },
+        key_of: match direction {
+            Some(Direction::Undo) if !is_filtered => Some(RowsKind::Write),
+            Some(Direction::Redo) if !is_filtered => Some(RowsKind::Delete),
+            _ => None,
+        },
         ..TypeOptions::new(Profile::Native)
     }
 }

@@ -182,7 +182,7 @@ def undo(
         )
 
     keywords: dict[str, Any] = {
-        **UndoWriter.keywords(filtered=where is not None),
+        **UndoWriter.keywords(filtered=where is not None, redo=redo),
         **options,
         "tables": tables,
         "exclude_tables": exclude_tables,

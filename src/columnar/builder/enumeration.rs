@@ -69,6 +69,12 @@ impl ColumnBuilder for EnumDictionary {
         self.keys.push(0);
     }
 
+    fn append_nulls(&mut self, rows: usize) {
+        let end = self.keys.len() + rows;
+        self.nulls.append_nulls(self.keys.len()..end);
+        self.keys.resize(end, 0);
+    }
+
     fn truncate(&mut self, rows: usize) {
         self.keys.truncate(rows);
         self.nulls.truncate(rows);

@@ -87,6 +87,13 @@ pub(crate) trait ColumnBuilder: Send {
         false
     }
 
+    /// Appends NULLs.
+    fn append_nulls(&mut self, rows: usize) {
+        for _ in 0..rows {
+            self.append_null();
+        }
+    }
+
     /// Checks the rows since the last call, at the end of a rows event. An error contains the row, counted from the first
     /// of the batch.
     fn seal(&mut self) -> std::result::Result<(), (usize, DecodeError)> {

@@ -1,6 +1,7 @@
 //! The NULLs of a column. Only a NULL costs anything: rows after the last one have no bits until the end.
 
 use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer};
+use std::ops::Range;
 
 /// Validity bits of a column under construction. The caller knows the row count.
 #[derive(Debug, Default)]
@@ -19,6 +20,18 @@ impl Nulls {
         if let Some(byte) = self.valid.get_mut(row / 8) {
             *byte &= !(1 << (row % 8));
         }
+    }
+
+    /// Appends NULLs, which are `rows`, after all rows before them.
+    pub(super) fn append_nulls(&mut self, rows: Range<usize>) {
+        let first = rows.start.next_multiple_of(8).min(rows.end);
+        let last = (rows.end / 8 * 8).max(first);
+        (rows.start..first).for_each(|row| self.append_null(row));
+        if first < last {
+            self.valid.resize(first / 8, ALL_VALID);
+            self.valid.resize(last / 8, 0);
+        }
+        (last..rows.end).for_each(|row| self.append_null(row));
     }
 
     pub(super) fn truncate(&mut self, rows: usize) {
@@ -60,5 +73,24 @@ mod tests {
         nulls.append_null(0);
         nulls.truncate(0);
         assert_eq!(nulls.finish(9).map_or(0, |bits| bits.null_count()), 0);
+    }
+
+    #[test]
+    fn several_nulls() {
+        for start in 0..20 {
+            for end in start..40 {
+                let (mut one, mut many) = (Nulls::default(), Nulls::default());
+                for nulls in [&mut one, &mut many] {
+                    nulls.append_null(start / 2);
+                    nulls.truncate(start);
+                }
+                (start..end).for_each(|row| one.append_null(row));
+                many.append_nulls(start..end);
+                for nulls in [&mut one, &mut many] {
+                    nulls.append_null(end + 3);
+                }
+                assert_eq!(one.finish(50), many.finish(50), "{start}..{end}");
+            }
+        }
     }
 }

@@ -110,6 +110,12 @@ impl<C: Cell> ColumnBuilder for Primitive<C> {
         self.values.push(Default::default());
     }
 
+    fn append_nulls(&mut self, rows: usize) {
+        let end = self.values.len() + rows;
+        self.nulls.append_nulls(self.values.len()..end);
+        self.values.resize(end, Default::default());
+    }
+
     fn truncate(&mut self, rows: usize) {
         self.values.truncate(rows);
         self.nulls.truncate(rows);

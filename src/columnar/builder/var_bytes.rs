@@ -138,6 +138,13 @@ impl VarBytes {
         self.append_empty();
     }
 
+    /// Appends NULLs.
+    pub(super) fn append_nulls(&mut self, rows: usize) {
+        let first = self.rows();
+        self.nulls.append_nulls(first..first + rows);
+        self.offsets.resize(first + rows + 1, self.bytes.len() as i32);
+    }
+
     pub(super) fn truncate(&mut self, rows: usize) {
         let end = self.start(rows.min(self.rows()));
         self.offsets.truncate(rows + 1);

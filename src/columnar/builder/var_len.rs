@@ -116,6 +116,10 @@ impl<C: VarLenCell> ColumnBuilder for VarLen<C> {
         self.cell.has_checks()
     }
 
+    fn append_nulls(&mut self, rows: usize) {
+        self.values.append_nulls(rows);
+    }
+
     fn seal(&mut self) -> std::result::Result<(), (usize, DecodeError)> {
         self.cell.check(&mut self.values, self.checked_rows)?;
         self.checked_rows = self.values.rows();

@@ -8,7 +8,7 @@
 use super::image::{Image, ImageCell, Images, differs, null_bits, place_cells};
 use super::row_columns::append_place;
 use super::{CellResult, Held, TableBuilder};
-use crate::binlog::partial_columns;
+use crate::binlog::{RowsKind, partial_columns};
 use crate::change::{NewRow, OldRow};
 use crate::columnar::builder::ColumnBuilder;
 use crate::columnar::table_plan::TablePlan;
@@ -82,7 +82,8 @@ impl TableBuilder {
         self.append_deleted(updated, ordinal, before);
         // An insert contains complete documents.
         let as_diffs = self.plan.types.json == Json::Diff && updated.new != NewRow::Insert;
-        self.sides.fill(event_rows, &self.plan).map_err(|(_, error)| error)?;
+        let filled = self.sides.fill(event_rows, RowsKind::Update, &self.plan);
+        filled.map_err(|(_, error)| error)?;
         self.append_patched_image(event_rows, as_diffs, partial)?;
         let image = Bitmap(&partial.present);
         let held = match rule.old_value {

@@ -25,6 +25,16 @@ pub(super) struct RowColumns {
     pub(super) placed: PlacedRows,
 }
 
+/// The columns of rows that are decoded; all others are NULL.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wanted {
+    All,
+    /// The columns of which a statement needs the values to find a row.
+    Key,
+    /// All rows are NULL.
+    Nothing,
+}
+
 impl RowColumns {
     pub(super) fn try_new(plan: &TablePlan) -> Result<Self, Error> {
         let builders = plan.builders()?;
@@ -43,12 +53,22 @@ impl RowColumns {
         &mut self,
         event_rows: &[u8],
         plan: &TablePlan,
+        wanted: Wanted,
     ) -> Result<(), (usize, (usize, DecodeError))> {
         if self.placed.rows() == 0 {
             return Ok(());
         }
         let mut first: Option<(usize, (usize, DecodeError))> = None;
         for (index, column) in self.builders.iter_mut().enumerate() {
+            let is_wanted = match wanted {
+                Wanted::All => true,
+                Wanted::Key => plan.is_in_key_images(index),
+                Wanted::Nothing => false,
+            };
+            if !is_wanted {
+                column.append_nulls(self.placed.rows());
+                continue;
+            }
             let filled = column.append_cells(self.placed.column(index, event_rows, plan));
             if let Err((row, error)) = filled {
                 let row = self.rows + row;

@@ -2,7 +2,8 @@
 //! the same columns, and each side is a row of its own. In the nested layout there are two sets of
 //! columns, and a side that does not exist is a row of NULLs.
 
-use super::row_columns::RowColumns;
+use super::row_columns::{RowColumns, Wanted};
+use crate::binlog::RowsKind;
 use crate::columnar::layout::Layout;
 use crate::columnar::spare::SpareVectors;
 use crate::columnar::table_plan::TablePlan;
@@ -75,13 +76,28 @@ impl Sides {
             || self.before.as_ref().is_some_and(|columns| columns.placed.rows() > 0)
     }
 
-    /// Decodes the rows that are placed. An error contains its row, its column and the reason.
+    /// Decodes the rows of an event that are placed. An error contains its row, its column and the reason.
     pub(super) fn fill(
         &mut self,
         event_rows: &[u8],
+        kind: RowsKind,
         plan: &TablePlan,
     ) -> Result<(), (usize, (usize, DecodeError))> {
-        let errors = self.each().filter_map(|columns| columns.fill(event_rows, plan).err());
+        let wanted = match plan.types.key_of == Some(kind) {
+            true => Wanted::Key,
+            false => Wanted::All,
+        };
+        let (mut of_before, mut of_after) = (wanted, wanted);
+        match kind {
+            _ if !self.is_nested() => {}
+            RowsKind::Write => of_before = Wanted::Nothing,
+            RowsKind::Delete => of_after = Wanted::Nothing,
+            RowsKind::Update => {}
+        }
+        let sides = self.before.iter_mut().map(|columns| (columns, of_before));
+        let errors = sides
+            .chain([(&mut self.after, of_after)])
+            .filter_map(|(columns, wanted)| columns.fill(event_rows, plan, wanted).err());
         // Of errors in the same row, the first one is that of the row before the change.
         errors.min_by_key(|(row, _)| *row).map_or(Ok(()), Err)
     }
