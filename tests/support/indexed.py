@@ -71,8 +71,11 @@ def outcome(logs: Logs, index: str, keywords: dict[str, Any]) -> Any:
                 if isinstance(each, binarrow.ChangeBatch):
                     name = f"{each.database}.{each.table}"
                     rows.setdefault(name, []).extend(each.to_pyarrow().to_pylist())
+                elif isinstance(each, binarrow.UnloggedChange):
+                    # A read may continue at any place before it.
+                    items.append((repr(each).partition(", position")[0], None))
                 else:
-                    items.append((repr(each), reader.position.to_json()))
+                    items.append((repr(each), end(reader)))
             return {name: found for name, found in rows.items() if found}, items, end(reader)
     except BinarrowError as error:
         return type(error), str(error)
@@ -114,7 +117,8 @@ def read_keywords(rng: random.Random, logs: Logs) -> dict[str, Any]:
     elif rng.random() < 0.2 and logs.times:
         keywords[rng.choice(["start", "stop"])] = rng.choice(logs.times)
     if rng.random() < 0.3:
-        keywords["include"] = rng.sample(["schema_change", "truncate", "skipped_statement"], k=2)
+        items = ["schema_change", "truncate", "skipped_statement", "unlogged_change"]
+        keywords["include"] = rng.sample(items, k=2)
     if rng.random() < 0.1:
         keywords["include"] = ["transaction"]
     if rng.random() < 0.3:

@@ -301,7 +301,7 @@ impl FileWalk {
 }
 
 /// True if the names in the body of a Table_map event have capital letters.
-fn has_capitals(body: &[u8], id_width: usize) -> bool {
+pub(super) fn has_capitals(body: &[u8], id_width: usize) -> bool {
     // table id | flags 2 | length 1, database, NUL | length 1, table, NUL
     let mut rest = body.get(id_width + 2..).unwrap_or_default();
     for _ in 0..2 {

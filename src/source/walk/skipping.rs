@@ -3,7 +3,7 @@
 //! Segments consist of simple transactions only, so that besides their rows only their GTIDs, their times and their end matter: the
 //! position moves past them as if they had been read. Reads that need more than rows, or other bounds, skip nothing.
 
-use super::file_walk::FileWalk;
+use super::file_walk::{FileWalk, has_capitals};
 use super::log_files::no_file;
 use super::step::Step;
 use super::{Next, Walk};
@@ -23,6 +23,8 @@ pub(super) struct Skips {
     segments: VecDeque<Skip>,
     /// The tables in segments that were skipped.
     tables: Vec<SkippedTable>,
+    /// True if each segment is a step of its own.
+    one_by_one: bool,
 }
 
 struct Skip {
@@ -31,9 +33,16 @@ struct Skip {
     gtids: Option<GtidState>,
     /// `None` if its rows are needed, unless they are outside the times of the read.
     tables: Option<Vec<SkippedTable>>,
+    /// True if names of its tables have capital letters.
+    has_capitals: bool,
 }
 
 impl Walk {
+    /// Returns to the caller after each segment that is skipped.
+    pub(crate) fn skip_one_by_one(&mut self) {
+        self.skips.one_by_one = true;
+    }
+
     /// Reads the index of the current file, if segments may be skipped.
     pub(super) fn read_index(&mut self, format: &FormatDescription) {
         self.skips.segments.clear();
@@ -44,9 +53,12 @@ impl Walk {
         self.warnings.extend(warning);
         let Some(index) = index else { return };
         let skipped = rule.skipped(&index, format);
+        let capitals: Vec<bool> = index.maps.iter().map(|map| has_capitals(map, 0)).collect();
         let skip = |(segment, tables): (IndexedSegment, _)| {
-            let IndexedSegment { range, times, gtids, .. } = segment;
-            Skip { range, times, gtids, tables }
+            let IndexedSegment { range, times, gtids, tables: maps, .. } = segment;
+            let has_capitals =
+                maps.iter().any(|table| capitals.get(table.map).is_none_or(|has| *has));
+            Skip { range, times, gtids, tables, has_capitals }
         };
         self.skips.segments = index.segments.into_iter().zip(skipped).map(skip).collect();
     }
@@ -61,7 +73,7 @@ impl Walk {
             && options.goal.is_none()
             && options.max_latency.is_none()
             && !options.emit_uncommitted
-            && !(include.transactions || include.unlogged_changes || include.heartbeats)
+            && !(include.transactions || include.heartbeats)
             && !matches!(options.start, Start::Gtids(_))
             && !matches!(options.stop, Stop::Gtids(_))
     }
@@ -80,8 +92,9 @@ impl Walk {
 
     fn is_skipped(&self, skip: &Skip) -> bool {
         let progress = &self.progress;
-        let learns_name_case =
-            self.name_case == NameCase::Unknown && self.options.include.statements();
+        let learns_name_case = skip.has_capitals
+            && self.name_case == NameCase::Unknown
+            && self.options.include.statements();
         let is_before_start =
             matches!(self.options.start, Start::Time(start) if skip.times.1 < start);
         let is_before_stop = match &self.bounds.stop {
@@ -114,6 +127,9 @@ impl Walk {
                 if !self.skips.tables.contains(&table) {
                     self.skips.tables.push(table);
                 }
+            }
+            if self.skips.one_by_one {
+                break;
             }
         }
         let open: &mut FileWalk = self.open.as_mut().ok_or_else(no_file)?;
