@@ -1663,6 +1663,7 @@ def scan_splits(
     *,
     target_bytes: int = 64 << 20,
     place: int = 1,
+    index: Literal["use", "ignore"] = "use",
     storage_options: Mapping[str, Any] | None = None,
 ) -> list[Split]:
     """Cuts one file into ranges at ends of transactions, without decoding rows.
@@ -1671,12 +1672,13 @@ def scan_splits(
         path: The path or URI of the file.
         target_bytes: The size of a range in bytes. A transaction is not cut, so a range may be larger.
         place: The place of the file in its list, from 1.
+        index: The use of an index next to the file: ``"use"`` does not read the parts that it describes, or ``"ignore"``.
         storage_options: As in :func:`read_binlog`.
 
     Raises:
         InputError: The file cannot be read.
         MalformedBinlogError: The file is not a binary log.
-        ConfigError: ``target_bytes`` is 0.
+        ConfigError: ``target_bytes`` is 0, or ``index`` is another word.
 
     Examples:
         >>> binarrow.scan_splits("binlog.000001", target_bytes=500_000)

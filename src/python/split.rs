@@ -77,20 +77,23 @@ impl PySplit {
 
 #[doc = include_str!("docs/scan_splits.txt")]
 #[pyfunction]
-#[pyo3(signature = (path, *, target_bytes=67_108_864, place=1, storage_options=None))]
+#[pyo3(signature = (path, *, target_bytes=67_108_864, place=1, index="use", storage_options=None))]
 pub(super) fn scan_splits(
     py: Python<'_>,
     path: PathBuf,
     target_bytes: u64,
     place: u64,
+    index: &str,
     storage_options: Option<Storage>,
 ) -> PyResult<Vec<PySplit>> {
+    let uses_index = word("index", index, &["use", "ignore"])? == "use";
     if target_bytes == 0 {
         return Err(Error::config("target_bytes must be at least 1").into());
     }
     let path = path.to_string_lossy();
     let file = storage_options.unwrap_or_default().input_file(&path, place);
-    let splits = interruptible(py, |cancel| scan((file, &path), place, target_bytes, cancel))?;
+    let splits =
+        interruptible(py, |cancel| scan((file, &path), place, target_bytes, uses_index, cancel))?;
     splits.iter().flat_map(|split| &split.warnings).try_for_each(|message| warn(py, message))?;
     Ok(splits.into_iter().map(PySplit).collect())
 }

@@ -10,7 +10,10 @@ import json
 import os
 import random
 import shutil
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -233,10 +236,95 @@ def test_random_reads_of_a_busy_server(flavor, options, tmp_path):
     assert sum(covered) > sum(file.stat().st_size for file in files) // 4
     logs = Logs([str(file) for file in files])
     assert compare(rng, logs, READS) > READS // 4
+    compare_splits(rng, [str(file) for file in files])
     content = indexes[-1].read_bytes()
     for changed in damaged(rng, content):
         indexes[-1].write_bytes(changed)
         compare(rng, logs, 1)
+
+
+@pytest.mark.parametrize("flavor", ["mysql", "mariadb-11.8"])
+def test_undo_and_splits_read_parts(flavor, tmp_path):
+    with Server.start(flavor, ["--binlog-row-metadata=FULL"]) as server:
+        session = server.connect()
+        session.execute("CREATE DATABASE busy", "USE busy")
+        for name, create in zip(("t0", "t1", "t2"), CREATE, strict=True):
+            session.execute(create.format(name))
+        server.flush_binlog()
+        for key in range(1000):
+            session.execute(
+                "BEGIN",
+                f"INSERT INTO t0 VALUES ({key}, 'note {key % 7}', {2**63 + key}, {key % 128})",
+                f"INSERT INTO t1 VALUES ('ké{key}', {key}, REPEAT('w', 9000))",
+                f"UPDATE t0 SET note = NULL WHERE id = {key}",
+                f"DELETE FROM t0 WHERE id = {key - 5}",
+                "COMMIT",
+            )
+            if key == 500:
+                session.execute("TRUNCATE t2")
+        server.flush_binlog()
+        [file] = [shutil.copy(file, tmp_path) for file in server.binlog_files()[1:-1]]
+    binarrow.write_index(file, segment_bytes=200_000)
+
+    def read(work: Callable[[], Any]) -> tuple[Any, int]:
+        before = bytes_read()
+        return work(), bytes_read() - before
+
+    def undone(index: str, **keywords: Any) -> bytes:
+        chosen = {"tables": "busy.t0", "segment_bytes": 4096, **keywords}
+        with binarrow.undo(file, index=index, **chosen) as script:
+            return b"".join(script)
+
+    where = "id BETWEEN 400 AND 420"
+    text, cost = read(lambda: undone("use", where=where))
+    expected, all_bytes = read(lambda: undone("ignore", where=where))
+    assert text == expected
+    assert text.count(b"START TRANSACTION") > 20
+    assert cost < 0.7 * all_bytes
+    assert undone("use") == undone("ignore")
+    scan = partial(binarrow.scan_splits, file, target_bytes=1 << 20)
+    splits, cost = read(scan)
+    expected, all_bytes = read(partial(scan, index="ignore"))
+    assert cost < 0.5 * all_bytes
+    assert (splits[0].start, splits[-1].stop) == (expected[0].start, expected[-1].stop)
+    assert len(splits) > 3
+    Path(f"{file}.binarrow-index").write_bytes(b"")
+    with pytest.warns(binarrow.BinarrowWarning, match="is not used"):
+        assert [split.stop for split in scan()] == [split.stop for split in expected]
+
+
+def compare_splits(rng: random.Random, files: list[str]) -> None:
+    """The ranges of a log with an index begin and end where others do, and have the same rows."""
+
+    def scanned(index: str, target_bytes: int) -> list[binarrow.Split]:
+        return [
+            split
+            for place, file in enumerate(files, start=1)
+            for split in binarrow.scan_splits(
+                file, place=place, target_bytes=target_bytes, index=index
+            )
+        ]
+
+    def rows(splits: list[binarrow.Split]) -> list[Any]:
+        found = []
+        for split in binarrow.link_splits(splits):
+            with binarrow.read_split(split, options=options) as reader:
+                found += [row for batch in reader for row in batch.to_pyarrow().to_pylist()]
+        return found
+
+    options = {"tables": "busy.t0", "statements": "skip", "unlogged_changes": "ignore"}
+    expected = scanned("ignore", target_bytes=1 << 40)
+    assert scanned("use", target_bytes=1 << 40) == expected
+    places = {
+        (split.path, split.start): json.loads(split.to_json())["start"]
+        for split in scanned("ignore", target_bytes=1)
+    }
+    wanted = sorted(rows(expected), key=repr)
+    for target_bytes in (1, rng.randrange(2000, 20_000), rng.randrange(20_000, 200_000)):
+        splits = scanned("use", target_bytes)
+        for split in splits:
+            assert json.loads(split.to_json())["start"] == places[split.path, split.start]
+        assert sorted(rows(splits), key=repr) == wanted
 
 
 CREATE = (

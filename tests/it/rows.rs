@@ -178,7 +178,7 @@ pub(crate) fn split_file(
     target_bytes: u64,
 ) -> binarrow::Result<Vec<Split>> {
     let path = path.to_str().unwrap();
-    scan_splits((local(path, place), path), place, target_bytes, &CancelToken::default())
+    scan_splits((local(path, place), path), place, target_bytes, true, &CancelToken::default())
 }
 
 /// Reads with a [`Reader`], on its threads.

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
@@ -45,7 +45,7 @@ class FileReader(DataSourceReader):
         found = expand_source(list(self._files.paths), storage_options=storage)
         files = [absolute(path) for path in found]
         options = self._options
-        scanned = _scan(files, self._target_bytes(files), storage)
+        scanned = _scan(files, self._target_bytes(files), self._files.index, storage)
         with options.opened_history() as history:
             # Each range contains the part of the history that its task needs.
             scanned = link_splits(
@@ -97,11 +97,18 @@ _RANGES_PER_PARTITION = 4
 """Ranges differ in size; several of them make partitions of about equal size."""
 
 
-def _scan(files: Sequence[str], target_bytes: int, storage: Options) -> list[Split]:
+def _scan(
+    files: Sequence[str],
+    target_bytes: int,
+    index: Literal["use", "ignore"],
+    storage: Options,
+) -> list[Split]:
     """Returns the ranges of all files, in log order."""
 
     def scan(place: int, file: str) -> list[Split]:
-        return scan_splits(file, target_bytes=target_bytes, place=place, storage_options=storage)
+        return scan_splits(
+            file, target_bytes=target_bytes, place=place, index=index, storage_options=storage
+        )
 
     with _pool(files) as pool:
         found = pool.map(scan, range(1, len(files) + 1), files)

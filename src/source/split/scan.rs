@@ -1,30 +1,42 @@
 //! Divides one file into ranges between transaction ends.
 
 use super::{OpenXa, Split};
+use crate::binlog::FormatDescription;
 use crate::cancel::CancelToken;
 use crate::error::Result;
+use crate::index::Index;
 use crate::position::{Position, PreparedRange};
 use crate::source::file_list::InputFile;
 use crate::source::options::LogOptions;
+use crate::source::segment_rule::{SegmentRule, SkippedTable};
 use crate::source::walk::{Step, Walk};
+use std::sync::Arc;
 
 /// Divides the file at `path` into ranges of about `target_bytes` at transaction ends; a compressed file is one range, because it
-/// can be decompressed only from its beginning. The ranges contain nothing about other files yet.
+/// can be decompressed only from its beginning. The ranges contain nothing about other files yet. With `uses_index`, segments that
+/// an index describes are not read.
 pub fn scan_splits(
     (mut file, path): (InputFile, &str),
     place: u64,
     target_bytes: u64,
+    uses_index: bool,
     cancel: &CancelToken,
 ) -> Result<Vec<Split>> {
     let target_bytes = if file.is_packed()? { u64::MAX } else { target_bytes };
     // No row is returned here: readers of the ranges report statements that cannot be parsed.
-    let options =
-        LogOptions { verify_checksum: false, skip_statements: true, ..LogOptions::default() };
+    let options = LogOptions {
+        verify_checksum: false,
+        skip_statements: true,
+        segment_rule: uses_index.then(|| Arc::new(AllSegments) as Arc<dyn SegmentRule>),
+        ..LogOptions::default()
+    };
     let mut walk = Walk::over_files(vec![file], options)?;
     walk.cancel_with(cancel);
+    walk.skip_one_by_one();
     let mut splits: Vec<Split> = Vec::new();
     let mut start: Option<Position> = None;
     let mut foreign = Vec::new();
+    let mut warnings = Vec::new();
     let split = |start: &Position, stop: u64, foreign: &mut Vec<String>| -> Result<Split> {
         Ok(Split {
             path: path.to_string(),
@@ -44,7 +56,11 @@ pub fn scan_splits(
     let mut asked_at = 0;
     while let Some(step) = next_step(&mut walk)? {
         match step {
-            Step::FileBegins(_) => start = Some(walk.position().clone()),
+            Step::FileBegins(_) => {
+                start = Some(walk.position().clone());
+                // Those about the index.
+                warnings = walk.take_warnings();
+            }
             Step::GtidsBefore => {
                 if let Some(start) = &mut start {
                     start.gtid_set.clone_from(&walk.position().gtid_set);
@@ -80,10 +96,21 @@ pub fn scan_splits(
     }
     if let Some(last) = splits.last_mut() {
         last.successor = walk.files().successor().map(ToOwned::to_owned);
+        last.warnings = warnings;
         last.warnings.extend(walk.take_unclosed());
         last.open = open_at_end(&walk, path)?;
     }
     Ok(splits)
+}
+
+/// All segments of an index are skipped: each begins and ends at the end of a transaction.
+#[derive(Debug)]
+struct AllSegments;
+
+impl SegmentRule for AllSegments {
+    fn skipped(&self, index: &Index, _: &FormatDescription) -> Vec<Option<Vec<SkippedTable>>> {
+        index.segments.iter().map(|_| Some(Vec::new())).collect()
+    }
 }
 
 /// The XA transactions that are prepared at the end of a file.
