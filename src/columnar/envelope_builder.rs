@@ -230,15 +230,17 @@ impl EnvelopeBuilder {
                         ordinals.extend_from_slice(&self.ordinals);
                         Arc::new(Int64Array::new(spare.lend(ordinals), None))
                     }
-                    EnvelopeColumn::BinlogFile => Arc::new(self.file_array()),
+                    EnvelopeColumn::BinlogFile => Arc::new(self.file_array(spare)),
                     EnvelopeColumn::BinlogPosition => Arc::new(integers(|run| run.position)),
                     EnvelopeColumn::ServerId => Arc::new(integers(|run| run.server_id)),
                     EnvelopeColumn::Present => Arc::new(self.present_array(present_width)),
                     EnvelopeColumn::PresentBefore => {
-                        Arc::new(self.present_side(present_width, 0, ChangeType::has_before))
+                        let has_before = ChangeType::has_before;
+                        Arc::new(self.present_side(present_width, 0, has_before, spare))
                     }
                     EnvelopeColumn::PresentAfter => {
-                        Arc::new(self.present_side(present_width, 1, ChangeType::has_after))
+                        let has_after = ChangeType::has_after;
+                        Arc::new(self.present_side(present_width, 1, has_after, spare))
                     }
                     detail => match &self.details {
                         Some(details) => details.column(*detail, rows)?,
@@ -283,14 +285,19 @@ impl EnvelopeBuilder {
         StringArray::new(offsets, spare.lend(text).into_inner(), None)
     }
 
-    fn file_array(&self) -> StringArray {
-        let mut start = 0;
-        let names = self.events.iter().flat_map(|run| {
-            let count = run.end_row - start;
-            start = run.end_row;
-            std::iter::repeat_n(self.files.get(run.file).map_or("", AsRef::as_ref), count)
-        });
-        StringArray::from_iter_values(names)
+    fn file_array(&self, spare: &SpareVectors) -> StringArray {
+        let mut offsets = spare.take(self.rows() + 1);
+        let mut text = spare.take(self.rows() * self.files.first().map_or(0, |name| name.len()));
+        offsets.push(0);
+        for run in &self.events {
+            let name = self.files.get(run.file).map_or("", AsRef::as_ref);
+            for _ in offsets.len()..=run.end_row {
+                text.extend_from_slice(name.as_bytes());
+                offsets.push(text.len() as i32);
+            }
+        }
+        let offsets = OffsetBuffer::new(spare.lend(offsets));
+        StringArray::new(offsets, spare.lend(text).into_inner(), None)
     }
 
     /// Returns one side of `_present`. Each row has the same number of bytes for before and after.
@@ -298,14 +305,22 @@ impl EnvelopeBuilder {
         &self,
         width: usize,
         side: usize,
-        is_there: impl Fn(ChangeType) -> bool,
+        is_there: fn(ChangeType) -> bool,
+        spare: &SpareVectors,
     ) -> BinaryArray {
-        let rows = self.present.chunks(width.max(1)).zip(&self.change_types);
-        let bytes = rows.map(|(row, change_type)| {
-            let bytes = row.chunks((width / 2).max(1)).nth(side).unwrap_or_default();
-            is_there(*change_type).then_some(bytes)
-        });
-        BinaryArray::from_iter(bytes)
+        let half = (width / 2).max(1);
+        let mut offsets = spare.take(self.rows() + 1);
+        let mut bytes = spare.take(self.rows() * half);
+        offsets.push(0);
+        for (row, change_type) in self.present.chunks(width.max(1)).zip(&self.change_types) {
+            if is_there(*change_type) {
+                bytes.extend_from_slice(row.chunks(half).nth(side).unwrap_or_default());
+            }
+            offsets.push(bytes.len() as i32);
+        }
+        let offsets = OffsetBuffer::new(spare.lend(offsets));
+        let nulls = Some(self.validity(is_there)).filter(|nulls| nulls.null_count() > 0);
+        BinaryArray::new(offsets, spare.lend(bytes).into_inner(), nulls)
     }
 
     fn present_array(&self, width: usize) -> BinaryArray {
