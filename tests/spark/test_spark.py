@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import shutil
 
 import pyarrow as pa
 import pytest
@@ -101,6 +102,16 @@ def test_compressed_files_and_indexes(spark, shop, tmp_path):
     found = reader.option("where", "id = 7").load(str(tmp_path))
     full = reader.option("where", "id = 7").option("index", "ignore").load(str(tmp_path))
     assert found.count() == full.count() > 0
+
+
+def test_partitions_of_files_with_an_index(spark, shop, tmp_path):
+    for file in shop.files:
+        log = shutil.copy(file, tmp_path)
+        binarrow.write_index(log, segment_bytes=30_000, most_bytes=1 << 20)
+    reader = spark.read.format("binarrow").options(table="shop.orders", targetBytes="50k")
+    frame = reader.load(str(tmp_path / "binlog.0*[0-9]"))
+    assert frame.rdd.getNumPartitions() > 5
+    assert_same(frame, plain(shop.glob, "shop.orders", frame.schema))
 
 
 def test_data_source_partitions(spark, shop):
