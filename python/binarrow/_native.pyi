@@ -1075,7 +1075,7 @@ class UndoWriter:
         dry_run: bool,
         offsets: Sequence[tuple[int, int]],
     ) -> UndoWriter: ...
-    def add(self, batch: ChangeBatch, with_effects: Sequence[int] = ()) -> None:
+    def add(self, batch: ChangeBatch, with_effects: Sequence[int] = ...) -> None:
         """Adds the changes of a batch. ``with_effects`` are the rows, in ascending order, whose effects are added next."""
     def add_effects(self, batch: ChangeBatch, rows: pa.RecordBatch, steps: Sequence[int]) -> None:
         """Adds changes that the log does not contain: effects of changes in the last batch.
