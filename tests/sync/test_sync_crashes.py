@@ -18,13 +18,13 @@ from deltalake import write_deltalake
 from pyiceberg.catalog.sql import SqlCatalog
 
 from binarrow.syncing import (
-    delta_store,
+    delta_folders,
     delta_table,
     iceberg_store,
     iceberg_table,
-    journal,
     lake,
     lake_tables,
+    local_state,
 )
 from support.oracles.iceberg_tables import catalog_of
 from support.oracles.valid_rows import check_current
@@ -35,17 +35,16 @@ STRIDE = int(os.environ.get("BINARROW_SYNC_CRASHES", "47"))
 TABLES = ("a", "b", "c", "d")
 
 PLACES: tuple[tuple[Any, str], ...] = (
-    (lake, "replace_file"),
+    (local_state, "replace_file"),
+    (local_state, "sync"),
+    (local_state, "move_away"),
     (lake, "write_operations"),
-    (lake_tables, "replace_file"),
-    (lake_tables.LakeTables, "_apply"),
-    (lake, "move_away"),
     (lake.Lake, "_remove_old"),
-    (journal, "sync"),
+    (lake_tables.LakeTables, "_apply"),
     (shutil, "rmtree"),
-    (delta_store, "move_away"),
+    (delta_folders, "move_away"),
     (delta_table, "write_deltalake"),
-    (delta_table, "sync"),
+    (delta_folders, "sync"),
     (delta_table.Table, "mark"),
     (delta_table.Table, "write"),
     (delta_table.Table, "write_versions"),

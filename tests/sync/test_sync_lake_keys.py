@@ -16,6 +16,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from binarrow.syncing.delta_folders import LocalFolders
 from binarrow.syncing.delta_store import DeltaStore
 from binarrow.syncing.iceberg_store import IcebergStore
 from binarrow.syncing.lake_store import Store
@@ -78,7 +79,11 @@ def rows_of(store: Store) -> list[dict[str, Any]]:
     return list(found.to_pylist())
 
 
-@pytest.mark.parametrize("store", [DeltaStore, IcebergStore])
+def delta(lake: Path) -> Store:
+    return DeltaStore(LocalFolders(lake))
+
+
+@pytest.mark.parametrize("store", [delta, IcebergStore])
 @pytest.mark.parametrize("key", [*KEYS, "two"])
 def test_keys(store: Callable[[Path], Store], key: str, tmp_path: Path) -> None:
     chosen = random.Random(SEED)

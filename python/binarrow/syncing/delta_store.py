@@ -1,9 +1,9 @@
-"""A folder of Delta tables: a folder for each database, and in it one for each table."""
+"""The Delta tables of a lake: a folder for each database, and in it one for each table."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from deltalake.exceptions import (
     CommitFailedError,
@@ -13,11 +13,12 @@ from deltalake.exceptions import (
     TableNotFoundError,
 )
 
-from binarrow.atomic_file import sync
 from binarrow.syncing.delta_table import Table
-from binarrow.syncing.lake_folders import OWN, move_away, table_folder
 from binarrow.syncing.lake_types import Format
 from binarrow.syncing.names import Name
+
+if TYPE_CHECKING:
+    from binarrow.syncing.delta_folders import Folders
 
 RETENTION = {
     "delta.deletedFileRetentionDuration": "interval 1 hours",
@@ -31,7 +32,7 @@ HISTORY = {"delta.targetFileSize": str(128 << 20), **RETENTION}
 
 
 class DeltaStore:
-    """The Delta tables of a folder."""
+    """The Delta tables of a lake."""
 
     kind = "delta"
     # The last character is a limit of the library.
@@ -48,35 +49,30 @@ class DeltaStore:
     )
     conflicts: tuple[type[Exception], ...] = (CommitFailedError,)
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, folders: Folders) -> None:
+        self._folders = folders
         self._tables: dict[Name, Table] = {}
 
     def table(self, name: Name, sync_id: str) -> Table:
         """Returns a table as it is now."""
-        table = self._tables.setdefault(name, Table(table_folder(self._path, name), sync_id))
+        table = self._tables.setdefault(name, Table(self._folders.folder(name), sync_id))
         table.refresh()
         return table
 
     def find_other(self, name: Name) -> str | None:
         """Returns the folder of a table if it has files."""
-        folder = table_folder(self._path, name)
-        return str(folder) if any(folder.glob("*")) else None
+        return self._folders.find_files(name)
 
     def drop(self, name: Name) -> None:
         """Removes a table at once, and then its files."""
         self._tables.pop(name, None)
-        move_away(table_folder(self._path, name), self._path / OWN)
+        self._folders.remove(name)
 
     def rename(self, name: Name, to: Name) -> None:
         """Renames a table; it replaces one with the name."""
         self.drop(to)
         self._tables.pop(name, None)
-        before, after = table_folder(self._path, name), table_folder(self._path, to)
-        after.parent.mkdir(parents=True, exist_ok=True)
-        before.rename(after)
-        sync(after.parent)
-        sync(before.parent)
+        self._folders.rename(name, to)
 
 
 __all__ = ["DeltaStore"]

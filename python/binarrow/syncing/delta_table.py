@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
-import json
 from datetime import UTC
-from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import unquote
 
 from deltalake import CommitProperties, DeltaTable, Field, Schema, Transaction, write_deltalake
 from deltalake.exceptions import TableNotFoundError
 
-from binarrow.atomic_file import sync
 from binarrow.syncing.operations import Alter, End, NewColumn, Versions, Write
 from binarrow.syncing.reduce import CHANGE
 from binarrow.syncing.rows import FROM_VERSION, TO_VERSION, VALID_TO
@@ -25,7 +20,7 @@ if TYPE_CHECKING:
     from deltalake.table import TableMerger
     from pyarrow.dataset import Dataset
 
-LOG = "_delta_log"
+    from binarrow.syncing.delta_folders import Folder
 
 TIME = "TIMESTAMP WITH TIME ZONE"
 """The type of a time in statements."""
@@ -46,17 +41,17 @@ MAINTAINED = 100
 class Table:
     """A Delta table of a sync."""
 
-    def __init__(self, folder: Path, sync_id: str) -> None:
+    def __init__(self, folder: Folder, sync_id: str) -> None:
         self._folder = folder
         self._sync_id = sync_id
         self._table: DeltaTable | None = None
 
     def refresh(self) -> None:
         """Reads the commits of other programs."""
-        if self._table is not None and self._commit_file(self._table.version()).exists():
+        if self._table is not None and self._folder.has_commit(self._table.version()):
             self._table.update_incremental()
-        elif DeltaTable.is_deltatable(str(self._folder)):
-            self._table = DeltaTable(str(self._folder))
+        elif self._folder.has_table():
+            self._table = DeltaTable(self._folder.uri, storage_options=self._folder.options)
         else:
             self._table = None
 
@@ -92,10 +87,11 @@ class Table:
                 commit_properties=committed,
             )
             return
-        self._folder.mkdir(parents=True, exist_ok=True)
+        self._folder.create()
         self._table = DeltaTable.create(
-            str(self._folder),
+            self._folder.uri,
             Schema.from_arrow(schema),
+            storage_options=self._folder.options,
             configuration={**properties, **_statistics(schema)},
             commit_properties=committed,
         )
@@ -209,19 +205,8 @@ class Table:
 
     def make_durable(self, before: int) -> None:
         """Waits until the commits after a version are on the disk, with their files."""
-        if self._table is None:
-            return
-        version = before + 1
-        while (commit := self._commit_file(version)).exists():
-            for line in commit.read_text().splitlines():
-                added = json.loads(line).get("add")
-                if added:
-                    with contextlib.suppress(FileNotFoundError):  # it was replaced and deleted
-                        sync(self._folder / unquote(added["path"]))
-            sync(commit)
-            version += 1
-        sync(self._folder / LOG)
-        sync(self._folder)
+        if self._table is not None:
+            self._folder.make_durable(before)
 
     def _limit_statistics(self, schema: pa.Schema) -> None:
         """Sets the columns that have statistics, before the columns of the table change."""
@@ -231,23 +216,12 @@ class Table:
             table.alter.set_table_properties(wanted)
 
     def _dataset(self, table: DeltaTable) -> Dataset:
-        """Returns the rows as a dataset that opens its files without Python code.
-
-        By default the files are opened by a class of Python, which threads of Arrow may still
-        release while the interpreter ends: it then aborts.
-        """
-        from pyarrow.fs import LocalFileSystem, SubTreeFileSystem
-
-        files = SubTreeFileSystem(str(self._folder), LocalFileSystem())
-        return table.to_pyarrow_dataset(filesystem=files)
+        return table.to_pyarrow_dataset(filesystem=self._folder.files())
 
     def _opened(self) -> DeltaTable:
         if self._table is None:
-            raise TableNotFoundError(f"there is no table in {self._folder}")
+            raise TableNotFoundError(f"there is no table in {self._folder.uri}")
         return self._table
-
-    def _commit_file(self, version: int) -> Path:
-        return self._folder / LOG / f"{version:020}.json"
 
     def _properties(self, number: int) -> CommitProperties:
         return CommitProperties(app_transactions=[Transaction(self._sync_id, number)])

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from datetime import datetime
 from decimal import Decimal
-from pathlib import Path
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from binarrow.atomic_file import sync
 from binarrow.syncing.names import Name
 from binarrow.syncing.operations import (
     Alter,
@@ -30,17 +28,21 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    from binarrow.syncing.state_folder import StateFolder
+
 VALUES = {"integer": int, "decimal": Decimal, "text": str}
 """The types of a default value, by their names in a file."""
 
 
-def write_operations(operations: Sequence[Operation], folder: Path) -> list[dict[str, Any]]:
+def write_operations(
+    operations: Sequence[Operation], state: StateFolder, folder: str
+) -> list[dict[str, Any]]:
     """Writes the rows of operations into files of a new folder, and returns the rest as JSON.
 
     Raises:
         OSError: The folder is not writable, or the disk is full.
     """
-    folder.mkdir(parents=True)
+    state.begin_folder(folder)
     written = []
     for number, operation in enumerate(operations):
         files = {
@@ -49,9 +51,9 @@ def write_operations(operations: Sequence[Operation], folder: Path) -> list[dict
             if hasattr(operation, part)
         }
         for part, file in files.items():
-            _write(folder / file, getattr(operation, part))
+            state.write_rows(f"{folder}/{file}", getattr(operation, part))
         written.append({"table": operation.name, **files, **_details(operation)})
-    sync(folder)
+    state.end_folder(folder)
     return written
 
 
@@ -87,22 +89,21 @@ def _column(column: NewColumn) -> dict[str, Any]:
     return found
 
 
-def read_operation(written: dict[str, Any], folder: Path) -> Operation:
+def read_operation(written: dict[str, Any], state: StateFolder, folder: str) -> Operation:
     """Returns an operation that `write_operations` has written."""
+    rows_of = partial(_rows, written, state, folder)
     name: Name = (written["table"][0], written["table"][1])
     found: Operation
     match written["do"]:
         case "write":
-            rows, deleted = (_read(folder / written[part]) for part in ("rows", "deleted"))
-            found = Write(name, tuple(written["key"]), rows, deleted)
+            found = Write(name, tuple(written["key"]), rows_of("rows"), rows_of("deleted"))
         case "versions":
-            rows, ended = (_read(folder / written[part]) for part in ("rows", "ended"))
-            found = Versions(name, tuple(written["key"]), rows, ended)
+            found = Versions(name, tuple(written["key"]), rows_of("rows"), rows_of("ended"))
         case "end":
             time = datetime.fromisoformat(written["time"])
             found = End(name, time, written["version"], written["before"])
         case "append":
-            found = Append(name, _read(folder / written["rows"]))
+            found = Append(name, rows_of("rows"))
         case "create":
             found = Create(name, schema_of_text(written["columns"]))
         case "clear":
@@ -119,27 +120,14 @@ def read_operation(written: dict[str, Any], folder: Path) -> Operation:
     return found
 
 
+def _rows(written: dict[str, Any], state: StateFolder, folder: str, part: str) -> pa.Table:
+    return state.read_rows(f"{folder}/{written[part]}")
+
+
 def _column_of(written: dict[str, Any]) -> NewColumn:
     kind, text = written.get("value", (None, None))
     field = schema_of_text(written["field"]).field(0)
     return NewColumn(field, written["source"], VALUES[kind](text) if kind else None)
-
-
-def _write(file: Path, rows: pa.Table) -> None:
-    import pyarrow as pa
-
-    with file.open("wb") as output:
-        with pa.ipc.new_file(output, rows.schema) as writer:
-            writer.write_table(rows)
-        output.flush()
-        os.fsync(output.fileno())
-
-
-def _read(file: Path) -> pa.Table:
-    import pyarrow as pa
-
-    with pa.OSFile(str(file)) as source, pa.ipc.open_file(source) as reader:
-        return reader.read_all()
 
 
 __all__ = ["read_operation", "write_operations"]

@@ -1,4 +1,4 @@
-"""A folder of Delta or Iceberg tables as target.
+"""A lake of Delta or Iceberg tables as target.
 
 A commit of these formats changes one table. A commit of the sync therefore writes its operations,
 the state and the position into files first. The position file, which is written last, makes it
@@ -10,26 +10,25 @@ contain.
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from binarrow.atomic_file import replace_file
 from binarrow.syncing.errors import SyncError, TableError
 from binarrow.syncing.journal import read_operation, write_operations
-from binarrow.syncing.lake_folders import OWN, REMOVED, lock_lake, move_away
 from binarrow.syncing.lake_tables import LakeTables, replaced
 from binarrow.syncing.lake_types import storable
-from binarrow.syncing.lock import Lock
 from binarrow.syncing.names import Name
 from binarrow.syncing.operations import Drop, Operation, Record, Rename, State
-from binarrow.syncing.stored_state import json_of_state, publish, state_of_json
+from binarrow.syncing.stored_state import PUBLISHED, json_of_state, published, state_of_json
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from binarrow.syncing.lake_store import Store
     from binarrow.syncing.settings import Settings
+    from binarrow.syncing.state_folder import StateFolder
 
 VERSION = 1
 """The version of a position file."""
@@ -39,16 +38,17 @@ STEPS = 1 << 20
 
 
 class Lake:
-    """A folder with tables."""
+    """Tables, and a folder with their state."""
 
     repeats_deletes = False
 
-    def __init__(self, path: Path, store: Store, settings: Settings) -> None:
-        self._path = path
-        self._own = path / OWN
+    def __init__(self, state: StateFolder, store: Store, settings: Settings) -> None:
+        self._files = state
         self._store = store
-        self._tables = LakeTables(path, store, settings)
+        self._tables = LakeTables(state, store, settings)
         self._sequence = 0
+        self._rows = ""
+        """The folder with the operations of the last commit."""
         self._structures = ""
         self._numbers: dict[Name, int] = {}
         """The number of the last operation of each table."""
@@ -56,11 +56,11 @@ class Lake:
     @property
     def structures_file(self) -> Path:
         """The file for the structures of tables while a sync runs."""
-        return self._own / "tables.db"
+        return self._files.structures_file
 
-    def lock(self) -> Lock:
+    def lock(self) -> AbstractContextManager[object]:
         """Refuses other writers."""
-        return lock_lake(self._path)
+        return self._files.lock()
 
     def load(self) -> tuple[State, bytes] | None:
         """Completes the last commit, and returns the state; None if the folder has none.
@@ -68,27 +68,35 @@ class Lake:
         Raises:
             SyncError: Another program has changed a table or the folder.
         """
-        if (self._own / "state.json").exists():
+        try:
+            return self._load()
+        except self._store.errors as error:
+            raise self._tables.failed(error, "read") from None
+
+    def _load(self) -> tuple[State, bytes] | None:
+        if self._files.has("state.json"):
             raise self._other_kind("parquet")
-        found = max(self._own.glob("position-*.json"), default=None)
+        found = self._files.position()
         if found is None:
             self._remove_old()
             return None
-        stored: dict[str, Any] = json.loads(found.read_text())
+        stored: dict[str, Any] = json.loads(found)
         if stored["kind"] != self._store.kind:
             raise self._other_kind(stored["kind"])
         if stored["version"] != VERSION:
             raise SyncError(
-                f"{self._path} has version {stored['version']} of the state of a sync, and this"
-                f" binarrow supports {VERSION}: use the binarrow that wrote it, or a later one"
+                f"{self._files.shown} has version {stored['version']} of the state of a sync, and"
+                f" this binarrow supports {VERSION}: use the binarrow that wrote it, or a later one"
             )
         self._tables.sync_id, self._sequence = stored["sync_id"], stored["sequence"]
         self._structures = stored["structures"]
+        self._rows = stored.get("rows", f"commit-{self._sequence:010}")
         self._numbers = {(database, table): one for database, table, one in stored["numbers"]}
         state = state_of_json(stored)
-        files = self._rows_folder(self._sequence)
-        if files.exists():
-            operations = [read_operation(one, files) for one in stored["operations"]]
+        if self._files.has(self._rows):
+            operations = [
+                read_operation(one, self._files, self._rows) for one in stored["operations"]
+            ]
             state = replace(state, records={**state.records, **self._complete(operations, state)})
         self._remove_old()
         for name, record in list(state.records.items()):
@@ -99,7 +107,7 @@ class Lake:
                     raise error
                 state.records[name] = replace(record, status="parked", reason=str(error))
         self._publish(state)
-        return state, (self._own / self._structures).read_bytes()
+        return state, self._files.read(self._structures)
 
     def check_free(self, names: Sequence[Name]) -> None:
         """Checks that the folder has no files of tables with these names.
@@ -143,29 +151,28 @@ class Lake:
         sequence = self._sequence + 1
         numbers = _numbered(self._numbers, operations, sequence * STEPS)
         structures = self._structures
-        files = self._rows_folder(sequence)
+        rows = self._files.new_name("commit", sequence)
         try:
-            if files.exists():  # a commit failed before
-                shutil.rmtree(files)
-            written = write_operations(operations, files)
+            written = write_operations(operations, self._files, rows)
             if copy is not None:
-                structures = f"structures-{sequence:010}.db"
-                replace_file(self._own / structures, copy)
+                structures = f"{self._files.new_name('structures', sequence)}.db"
+                self._files.write(structures, copy)
             stored = {
                 "version": VERSION,
                 "kind": self._store.kind,
                 "sync_id": self._tables.sync_id,
                 "sequence": sequence,
                 "structures": structures,
+                "rows": rows,
                 **json_of_state(state),
                 "numbers": [[*name, number] for name, number in numbers.items()],
                 "operations": written,
             }
-            position = self._own / f"position-{sequence:010}.json"
-            replace_file(position, json.dumps(stored, indent=1).encode())
+            self._files.commit(sequence, json.dumps(stored, indent=1).encode())
         except OSError as error:
             raise self._tables.failed(error) from None
-        self._sequence, self._structures, self._numbers = sequence, structures, numbers
+        self._sequence, self._rows, self._structures = sequence, rows, structures
+        self._numbers = numbers
 
     def _complete(self, operations: Sequence[Operation], state: State) -> dict[Name, Record]:
         """Applies the operations of the last position file, and removes their files.
@@ -173,8 +180,8 @@ class Lake:
         Returns the tables for which this is not possible, after another position file in which
         they are parked.
         """
-        files = self._rows_folder(self._sequence)
-        failed = self._tables.apply_all(operations, self._sequence * STEPS, files / "done")
+        rows = self._rows
+        failed = self._tables.apply_all(operations, self._sequence * STEPS, f"{rows}/done")
         parked = {
             name: replace(record, status="parked", reason=failed[name])
             for name, record in state.records.items()
@@ -183,35 +190,29 @@ class Lake:
         if parked:
             self._write([], replace(state, records={**state.records, **parked}), None)
         try:
-            move_away(files, self._own)
+            self._files.remove_folder(rows)
         except OSError as error:
             raise self._tables.failed(error) from None
         return parked
 
-    def _rows_folder(self, sequence: int) -> Path:
-        return self._own / f"commit-{sequence:010}"
-
     def _remove_old(self) -> None:
         """Removes files that the last position file does not name."""
-        current = {f"position-{self._sequence:010}.json", self._structures}
-        for file in self._own.iterdir():
-            if file.name in current:
-                continue
-            if file.name.startswith((REMOVED, "commit-")):
-                shutil.rmtree(file)
-            elif file.name.startswith(("position-", "structures-")):
-                file.unlink()
+        current = {self._files.position_name(self._sequence), self._structures}
+        try:
+            self._files.remove_others(current)
+        except OSError as error:
+            raise self._tables.failed(error) from None
 
     def _publish(self, state: State) -> None:
         try:
-            publish(state, self._own)
+            self._files.write(PUBLISHED, published(state))
         except OSError as error:
             raise self._tables.failed(error) from None
 
     def _other_kind(self, kind: str) -> SyncError:
         return SyncError(
-            f"{self._path} is a target of the kind {kind}: write {kind}+file:///, or choose another"
-            " folder"
+            f"{self._files.shown} is a target of the kind {kind}: write {kind}+file:///, or choose"
+            " another folder"
         )
 
 

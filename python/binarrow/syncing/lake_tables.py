@@ -6,10 +6,8 @@ import json
 import time
 import uuid
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from binarrow.atomic_file import replace_file
 from binarrow.syncing.errors import SyncError, TableError, TargetBusyError
 from binarrow.syncing.names import Name, Selection, shown
 from binarrow.syncing.operations import (
@@ -28,6 +26,7 @@ from binarrow.syncing.operations import (
 if TYPE_CHECKING:
     from binarrow.syncing.lake_store import LakeTable, Store
     from binarrow.syncing.settings import Settings
+    from binarrow.syncing.state_folder import StateFolder
 
 RETRY = 0.1
 """Seconds between two attempts to commit."""
@@ -36,8 +35,8 @@ RETRY = 0.1
 class LakeTables:
     """Tables, each of which contains the number of the last operation that was applied to it."""
 
-    def __init__(self, path: Path, store: Store, settings: Settings) -> None:
-        self._path = path
+    def __init__(self, state: StateFolder, store: Store, settings: Settings) -> None:
+        self._state = state
         self._store = store
         self._patience = settings.busy_timeout
         self._progress = settings.progress
@@ -60,7 +59,7 @@ class LakeTables:
         """True if an error of a table is not an error of the sync."""
         return self._parks_all or (self._reloads is not None and self._reloads.has(name))
 
-    def apply_all(self, operations: Sequence[Operation], first: int, done: Path) -> dict[Name, str]:
+    def apply_all(self, operations: Sequence[Operation], first: int, done: str) -> dict[Name, str]:
         """Applies the operations of a commit that were not applied yet.
 
         Tables are identified by names, so the operations before one that moves a folder are noted
@@ -80,13 +79,13 @@ class LakeTables:
         """
         versions: dict[Name, int] = {}
         try:
-            start, noted = json.loads(done.read_text()) if done.exists() else (0, [])
+            start, noted = json.loads(self._state.read(done)) if self._state.has(done) else (0, [])
             failed = {(database, table): reason for database, table, reason in noted}
             for place, operation in enumerate(operations[start:], start=start):
                 if isinstance(operation, Drop | Rename):
                     self._make_durable(versions)
                     noted = [[*name, reason] for name, reason in failed.items()]
-                    replace_file(done, json.dumps([place, noted]).encode())
+                    self._state.write(done, json.dumps([place, noted]).encode())
                 if not _is_skipped(operation, failed):
                     self._apply_or_park(operation, first + place + 1, versions, failed)
             self._make_durable(versions)
@@ -126,9 +125,14 @@ class LakeTables:
     def _apply_patiently(
         self, operation: Operation, number: int, versions: dict[Name, int]
     ) -> None:
-        """Applies an operation; again if another program has changed the table meanwhile."""
+        """Applies an operation; again if another program has changed the table meanwhile.
+
+        Also again after an error that may end by itself: the table contains the number of the
+        operation if it was applied in spite of the error.
+        """
         deadline = time.monotonic() + self._patience
         while True:
+            self._state.check()
             try:
                 self._apply(operation, number, versions)
             except self._store.conflicts:
@@ -137,10 +141,13 @@ class LakeTables:
                         f"{shown(operation.name)}: another program changes the table of the target"
                         " all the time: end it first"
                     ) from None
-                self._progress.failed("target")
-                time.sleep(RETRY)
+            except self._store.errors as error:
+                if not self._state.is_transient(error) or time.monotonic() >= deadline:
+                    raise
             else:
                 return
+            self._progress.failed("target")
+            time.sleep(RETRY)
 
     def _apply(self, operation: Operation, number: int, versions: dict[Name, int]) -> None:
         name = operation.name
@@ -179,12 +186,12 @@ class LakeTables:
             raise replaced(operation.name)
         return False
 
-    def failed(self, error: Exception) -> SyncError:
+    def failed(self, error: Exception, done: str = "written") -> SyncError:
         """Returns an error without values of cells."""
-        text = str(getattr(error, "strerror", None) or error).split("\n", 1)[0][:300]
+        text = self._state.reason(error)
         if "Arrow error" in text or "cast" in text.lower():
             text = f"{type(error).__name__} of a value"
-        return SyncError(f"{self._path} cannot be written: {text}")
+        return SyncError(f"{self._state.shown} cannot be {done}: {text}")
 
 
 def _apply_rows(table: LakeTable, operation: Operation, number: int) -> None:

@@ -19,7 +19,7 @@ from binarrow.syncing.lake_folders import OWN, lock_lake
 from binarrow.syncing.lock import Lock
 from binarrow.syncing.names import Name, shown
 from binarrow.syncing.operations import Append, Clear, Create, Operation, Record, State
-from binarrow.syncing.stored_state import json_of_state, publish, state_of_json
+from binarrow.syncing.stored_state import PUBLISHED, json_of_state, published, state_of_json
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -73,7 +73,7 @@ class ParquetFolder:
         self._complete(stored)
         self._remove_uncommitted()
         state = state_of_json(stored)
-        publish(state, self._own)
+        replace_file(self._own / PUBLISHED, published(state))
         return state, (self._own / self._structures).read_bytes()
 
     def check_free(self, names: Sequence[Name]) -> None:
@@ -124,7 +124,7 @@ class ParquetFolder:
             replace_file(self._own / "state.json", json.dumps(stored, indent=1).encode())
             self._sequence, self._structures = sequence, structures
             self._complete(stored)
-            publish(state, self._own)
+            replace_file(self._own / PUBLISHED, published(state))
         except OSError as error:
             raise self._failed(error) from None
         return {}

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 from binarrow._native import Position
-from binarrow.atomic_file import replace_file
 from binarrow.syncing.operations import Record, State
 from binarrow.syncing.schema_text import schema_of_text, text_of_schema
 
@@ -69,20 +67,24 @@ def details_of_json(stored: dict[str, Any]) -> dict[str, Any]:
     return {**stored, "dropped_columns": tuple(columns)}
 
 
-def publish(state: State, folder: Path) -> None:
-    """Writes a file with the time up to which all commits are in the tables, for other programs.
+def published(state: State) -> bytes:
+    """Returns a file with the time up to which all commits are in the tables.
 
     It is written when the tables have the rows of the state, and not before.
     """
-    published = {
-        "complete_through": _text(state.complete_through),
-        "position": str(state.position),
-    }
-    replace_file(folder / PUBLISHED, json.dumps(published).encode())
+    found = {"complete_through": _text(state.complete_through), "position": str(state.position)}
+    return json.dumps(found).encode()
 
 
 def _text(moment: datetime | None) -> str | None:
     return moment.isoformat(timespec="microseconds") if moment is not None else None
 
 
-__all__ = ["details_of_json", "json_of_details", "json_of_state", "publish", "state_of_json"]
+__all__ = [
+    "PUBLISHED",
+    "details_of_json",
+    "json_of_details",
+    "json_of_state",
+    "published",
+    "state_of_json",
+]

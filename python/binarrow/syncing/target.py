@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Protocol
 
-from binarrow._native import ConfigError
+from binarrow._native import ConfigError, shown_uri
 from binarrow.syncing.names import Name
 from binarrow.syncing.operations import Operation, Record, State
 from binarrow.syncing.settings import Settings
@@ -17,7 +17,8 @@ ALLOCATOR = "_RJEM_MALLOC_CONF"
 """The variable of the environment with the settings of the allocator of deltalake."""
 
 SUPPORTED = (
-    "duckdb:///FILE.duckdb, delta+file:///FOLDER, iceberg+file:///FOLDER or parquet+file:///FOLDER"
+    "duckdb:///FILE.duckdb, delta+file:///FOLDER, iceberg+file:///FOLDER"
+    " or parquet+file:///FOLDER"
 )
 
 
@@ -63,7 +64,7 @@ def open_target(url: str, settings: Settings) -> Target:
     scheme, _, rest = url.partition("://")
     opener = _OPENERS.get(scheme)
     if opener is None or not rest:
-        raise ConfigError(f"the target {url!r} is not supported: write {SUPPORTED}")
+        raise ConfigError(f"the target {shown_uri(url)!r} is not supported: write {SUPPORTED}")
     return opener(rest, settings)
 
 
@@ -100,15 +101,21 @@ def _import_deltalake() -> None:
     del deltalake
 
 
-def _delta(rest: str, settings: Settings) -> Target:
+def _check_deltalake(scheme: str) -> None:
     try:
         _import_deltalake()
     except ImportError:
         raise ConfigError(
-            "a target delta+file:// needs the package deltalake: pip install 'binarrow[delta]'"
+            f"a target {scheme}:// needs the package deltalake: pip install 'binarrow[delta]'"
         ) from None
+
+
+def _delta(rest: str, settings: Settings) -> Target:
+    _check_deltalake("delta+file")
+    from binarrow.syncing.delta_folders import LocalFolders
     from binarrow.syncing.delta_store import DeltaStore
     from binarrow.syncing.lake import Lake
+    from binarrow.syncing.local_state import LocalState
 
     if not rest.startswith("/") or rest == "/":
         raise ConfigError(
@@ -116,7 +123,7 @@ def _delta(rest: str, settings: Settings) -> Target:
             " delta+file:////var/lib/lake for an absolute path"
         )
     path = Path(rest[1:]).absolute()
-    return Lake(path, DeltaStore(path), settings)
+    return Lake(LocalState(path), DeltaStore(LocalFolders(path)), settings)
 
 
 def _iceberg(rest: str, settings: Settings) -> Target:
@@ -130,6 +137,7 @@ def _iceberg(rest: str, settings: Settings) -> Target:
     del pyiceberg, sqlalchemy
     from binarrow.syncing.iceberg_store import IcebergStore
     from binarrow.syncing.lake import Lake
+    from binarrow.syncing.local_state import LocalState
 
     if not rest.startswith("/") or rest == "/":
         raise ConfigError(
@@ -137,7 +145,7 @@ def _iceberg(rest: str, settings: Settings) -> Target:
             " iceberg+file:////var/lib/lake for an absolute path"
         )
     path = Path(rest[1:]).absolute()
-    return Lake(path, IcebergStore(path), settings)
+    return Lake(LocalState(path), IcebergStore(path), settings)
 
 
 def _parquet(rest: str, settings: Settings) -> Target:
