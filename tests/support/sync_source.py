@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 
 import binarrow
-from support.oracles.delta_tables import read_delta
+from support.oracles.delta_tables import read_delta, read_delta_store
 from support.oracles.duckdb_tables import Rows, differences, read_source, read_target
 from support.oracles.iceberg_tables import read_iceberg
+from support.servers.s3 import BUCKET, S3
 from support.servers.servers import Server
 
 SECRET = "s3cret sync"
@@ -24,6 +25,7 @@ SCHEMES = {"duckdb": "duckdb", "delta": "delta+file", "iceberg": "iceberg+file"}
 """The kinds of targets, with the beginning of their URLs."""
 
 READERS = {"duckdb": read_target, "delta": read_delta, "iceberg": read_iceberg}
+"""How other programs read the targets in folders and files."""
 
 each_kind = pytest.mark.parametrize("kind", [*SCHEMES])
 """Runs a test with each kind of target."""
@@ -40,6 +42,8 @@ class Source:
     folder: Path
     password_file: Path
     kind: str = "duckdb"
+    store: S3 | None = None
+    """The object store of the target, if its kind is `delta+s3`."""
 
     @property
     def url(self) -> str:
@@ -52,11 +56,20 @@ class Source:
 
     @property
     def target(self) -> str:
+        if self.store is not None:
+            return f"{self.kind}://{BUCKET}/{self.prefix}"
         return f"{SCHEMES[self.kind]}:///{self.file}"
+
+    @property
+    def prefix(self) -> str:
+        """The prefix of the target in the bucket."""
+        return f"{self.folder.parent.name}/{self.folder.name}"
 
     @property
     def has_commit(self) -> bool:
         """True if the target contains a commit."""
+        if self.store is not None:
+            return any("/structures-" in one for one in self.store.objects(self.prefix))
         if self.kind != "duckdb":
             return any(self.file.glob("_binarrow/position-*.json"))
         return self.file.exists()
@@ -65,7 +78,7 @@ class Source:
         """Returns the server with another target."""
         folder = self.folder / "other"
         folder.mkdir()
-        return Source(self.server, folder, self.password_file, self.kind)
+        return Source(self.server, folder, self.password_file, self.kind, self.store)
 
     def execute(self, *statements: str) -> None:
         self.server.execute(*statements)
@@ -100,6 +113,8 @@ class Source:
 
     def read(self, table: str) -> Rows:
         """Returns the rows of a table of the target."""
+        if self.store is not None:
+            return read_delta_store(f"s3://{BUCKET}/{self.prefix}", table, self.store.environment)
         return READERS[self.kind](self.file, table)
 
     def selected(self, table: str) -> Rows:

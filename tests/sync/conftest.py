@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from support import live
+from support.servers.s3 import S3
 from support.servers.servers import Server
 from support.sync_source import SECRET, Source
 
@@ -43,6 +45,22 @@ def started(request: pytest.FixtureRequest) -> Iterator[Server]:
         yield server
 
 
+@pytest.fixture(scope="session")
+def s3() -> Iterator[S3]:
+    """A server of the S3 protocol."""
+    with S3.started() as store:
+        yield store
+
+
+@pytest.fixture
+def store(s3: S3, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[S3]:
+    """The server, which the variables of AWS name, and an own folder for temporary files."""
+    s3.use(monkeypatch)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    yield s3
+    s3.fail()
+
+
 @pytest.fixture
 def kind() -> str:
     """The kind of the target. `BINARROW_SYNC_TARGET=delta` runs all tests with another one."""
@@ -50,7 +68,7 @@ def kind() -> str:
 
 
 @pytest.fixture
-def source(started: Server, tmp_path: Path, kind: str) -> Source:
+def source(request: pytest.FixtureRequest, started: Server, tmp_path: Path, kind: str) -> Source:
     started.execute(
         *(f"DROP DATABASE IF EXISTS {name}" for name in DATABASES[:2]),
         "CREATE DATABASE shop CHARACTER SET utf8mb4",
@@ -59,4 +77,5 @@ def source(started: Server, tmp_path: Path, kind: str) -> Source:
     password = tmp_path / "password"
     password.write_text(SECRET)
     password.chmod(0o600)
-    return Source(started, tmp_path, password, kind)
+    store = request.getfixturevalue("store") if kind == "delta+s3" else None
+    return Source(started, tmp_path, password, kind, store)

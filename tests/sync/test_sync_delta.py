@@ -60,7 +60,7 @@ def test_other_targets_and_tools(shop: Source, tmp_path: Path) -> None:
             )
     for target, words in (
         ("delta+file://host/x", "has no folder"),
-        ("delta+s3://bucket/x", "is not supported: write"),
+        ("delta+gs://bucket/x", "is not supported: write"),
     ):
         with pytest.raises(binarrow.ConfigError, match=words):
             binarrow.sync(shop.url, target, once=True, password_file=shop.password_file)

@@ -1,4 +1,4 @@
-"""The folders of Delta tables on this machine."""
+"""The folders of Delta tables: in a folder of this machine, or in an object store."""
 
 from __future__ import annotations
 
@@ -6,18 +6,20 @@ import contextlib
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import unquote
 
 from deltalake import DeltaTable
 
 from binarrow.atomic_file import sync
-from binarrow.syncing.lake_folders import OWN, move_away, table_folder
+from binarrow.syncing.lake_folders import OWN, ascii_folder_name, move_away, table_folder
 
 if TYPE_CHECKING:
     from pyarrow.fs import FileSystem
 
+    from binarrow.syncing.bucket import Bucket
     from binarrow.syncing.names import Name
+    from binarrow.syncing.store_state import StoreState
 
 LOG = "_delta_log"
 
@@ -145,4 +147,82 @@ class LocalFolders:
         sync(before.parent)
 
 
-__all__ = ["Folder", "Folders", "LocalFolders"]
+@dataclass(frozen=True)
+class StoreFolder:
+    """A folder of an object store."""
+
+    bucket: Bucket
+    path: str
+
+    @property
+    def uri(self) -> str:
+        """The URL."""
+        return f"{self.bucket.shown}/{self.path}"
+
+    @property
+    def options(self) -> dict[str, str] | None:
+        """The place and the login of the store."""
+        return self.bucket.settings.of_deltalake(self.bucket.patience)
+
+    def create(self) -> None:
+        """Does nothing: a store has no folders."""
+
+    def has_table(self) -> bool:
+        """True if the folder has a table."""
+        return self.bucket.has_any(f"{self.path}/{LOG}")
+
+    def has_commit(self, version: int) -> bool:
+        """True if the log has a version."""
+        return self.bucket.has(f"{self.path}/{LOG}/{version:020}.json")
+
+    def files(self) -> FileSystem:
+        """Returns the folder as a file system."""
+        from pyarrow.fs import S3FileSystem, SubTreeFileSystem
+
+        settings: dict[str, Any] = self.bucket.settings.of_pyarrow()
+        prefix = "/".join(one for one in (self.bucket.bucket, self.bucket.prefix, self.path) if one)
+        return SubTreeFileSystem(prefix, S3FileSystem(**settings))
+
+    def make_durable(self, before: int) -> None:
+        """Does nothing: a store answers when it has an object."""
+
+
+class StoreFolders:
+    """The folders of a lake on an object store, which has no RENAME: objects are copied."""
+
+    def __init__(self, bucket: Bucket, state: StoreState) -> None:
+        self._bucket = bucket
+        self._state = state
+
+    def folder(self, name: Name) -> StoreFolder:
+        """Returns the folder of a table."""
+        return StoreFolder(self._bucket, _path(name))
+
+    def find_files(self, name: Name) -> str | None:
+        """Returns the folder of a table if it has objects."""
+        path = _path(name)
+        return f"{self._bucket.shown}/{path}" if self._bucket.has_any(path) else None
+
+    def remove(self, name: Name) -> None:
+        """Removes the objects of a table."""
+        if self._bucket.has_any(_path(name)):
+            self._state.remove_tables_folder(_path(name))
+
+    def rename(self, name: Name, to: Name) -> None:
+        """Copies the objects of a table, its log last, and then removes those before.
+
+        If it is interrupted, the table has its old name, and the next sync copies it again.
+        """
+        before, after = _path(name), _path(to)
+        names = self._bucket.names(before)
+        for one in sorted(names, key=lambda one: one.startswith(f"{before}/{LOG}/")):
+            self._state.check()
+            self._bucket.copy(one, f"{after}{one.removeprefix(before)}")
+        self._state.remove_tables_folder(before)
+
+
+def _path(name: Name) -> str:
+    return "/".join(ascii_folder_name(part) for part in name)
+
+
+__all__ = ["Folder", "Folders", "LocalFolders", "StoreFolders"]

@@ -38,7 +38,16 @@ def table_folder(lake: Path, name: Name) -> Path:
 
 def folder_name(name: str) -> str:
     """Returns the name of a folder: other characters than letters are encoded as MySQL does."""
-    escaped = re.sub(r"[^\w -]", lambda found: f"@{ord(found[0]):04x}", name)
+    return _escaped(r"[^\w -]", name)
+
+
+def ascii_folder_name(name: str) -> str:
+    """Returns the name of a folder in a URL: all but letters and digits of ASCII are encoded."""
+    return _escaped(r"[^A-Za-z0-9_-]", name)
+
+
+def _escaped(pattern: str, name: str) -> str:
+    escaped = re.sub(pattern, lambda found: f"@{ord(found[0]):04x}", name)
     return f"@{ord(escaped[0]):04x}{escaped[1:]}" if escaped[0] == "_" else escaped
 
 
@@ -50,4 +59,12 @@ def move_away(folder: Path, own: Path) -> None:
         shutil.rmtree(removed)
 
 
-__all__ = ["OWN", "REMOVED", "folder_name", "lock_lake", "move_away", "table_folder"]
+__all__ = [
+    "OWN",
+    "REMOVED",
+    "ascii_folder_name",
+    "folder_name",
+    "lock_lake",
+    "move_away",
+    "table_folder",
+]

@@ -17,7 +17,7 @@ ALLOCATOR = "_RJEM_MALLOC_CONF"
 """The variable of the environment with the settings of the allocator of deltalake."""
 
 SUPPORTED = (
-    "duckdb:///FILE.duckdb, delta+file:///FOLDER, iceberg+file:///FOLDER"
+    "duckdb:///FILE.duckdb, delta+file:///FOLDER, delta+s3://BUCKET/PREFIX, iceberg+file:///FOLDER"
     " or parquet+file:///FOLDER"
 )
 
@@ -126,6 +126,26 @@ def _delta(rest: str, settings: Settings) -> Target:
     return Lake(LocalState(path), DeltaStore(LocalFolders(path)), settings)
 
 
+def _delta_s3(rest: str, settings: Settings) -> Target:
+    _check_deltalake("delta+s3")
+    try:
+        import obstore
+    except ImportError:
+        raise ConfigError(
+            "a target delta+s3:// needs the package obstore: pip install 'binarrow[delta,s3]'"
+        ) from None
+    del obstore
+    from binarrow.syncing.bucket import Bucket
+    from binarrow.syncing.delta_folders import StoreFolders
+    from binarrow.syncing.delta_store import DeltaStore
+    from binarrow.syncing.lake import Lake
+    from binarrow.syncing.store_state import StoreState
+
+    bucket = Bucket.of_url(rest, settings.busy_timeout)
+    state = StoreState(bucket)
+    return Lake(state, DeltaStore(StoreFolders(bucket, state)), settings)
+
+
 def _iceberg(rest: str, settings: Settings) -> Target:
     try:
         import pyiceberg
@@ -167,6 +187,7 @@ def _parquet(rest: str, settings: Settings) -> Target:
 _OPENERS: dict[str, Callable[[str, Settings], Target]] = {
     "duckdb": _duckdb,
     "delta+file": _delta,
+    "delta+s3": _delta_s3,
     "iceberg+file": _iceberg,
     "parquet+file": _parquet,
 }

@@ -1,0 +1,199 @@
+"""The state of a lake on an object store.
+
+The position is one object. A sync that starts replaces it, and notes itself in it; each of its
+commits replaces it on the condition that it is still the same. So a commit of an earlier sync
+fails, even if this sync does not know yet that it has lost the lock. All other files of a commit
+have names that no other sync uses.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from binarrow.syncing.errors import TargetBusyError
+from binarrow.syncing.lake_folders import OWN
+from binarrow.syncing.local_files import local_folder
+from binarrow.syncing.store_errors import cause_of, first_line
+from binarrow.syncing.store_lock import StoreLock
+
+if TYPE_CHECKING:
+    from collections.abc import Container
+
+    import pyarrow as pa
+
+    from binarrow.syncing.bucket import Bucket
+
+POSITION = "position.json"
+"""The object with the position."""
+
+COMPLETE = "complete"
+"""An object of a folder whose other objects are there."""
+
+REMOVED = "removed-"
+"""The beginning of the name of an object that names a folder which is being removed."""
+
+
+class StoreState:
+    """The folder `_binarrow` of a lake; see :class:`StateFolder`."""
+
+    def __init__(self, bucket: Bucket) -> None:
+        self.shown = bucket.shown
+        self._bucket = bucket
+        self._lock = StoreLock(bucket, f"{OWN}/lock.json", self._local)
+        self._sync = uuid.uuid4().hex[:12]
+        """The name of this sync in names of files."""
+        self._tag: str | None = None
+
+    def _local(self) -> Path:
+        return local_folder(f"{self._bucket.settings.endpoint} {self.shown}")
+
+    @property
+    def structures_file(self) -> Path:
+        """The local file for the structures of tables while a sync runs."""
+        return self._local() / "tables.db"
+
+    def lock(self) -> StoreLock:
+        """Refuses other writers."""
+        return self._lock
+
+    def check(self) -> None:
+        """Checks that no other sync has taken the lock."""
+        self._lock.check()
+
+    def position(self) -> bytes | None:
+        """Returns the last position, and makes it the one of this sync.
+
+        Then completes removals of folders that were interrupted.
+        """
+        found = self._bucket.get(f"{OWN}/{POSITION}")
+        stored: dict[str, Any] = {} if found is None else json.loads(found[0])
+        self._tag = None if found is None else found[1]
+        self._replace(stored)
+        for name in self._bucket.names(OWN):
+            if name.startswith(f"{OWN}/{REMOVED}"):
+                self._finish_removal(name)
+        return json.dumps(stored).encode() if "version" in stored else None
+
+    def peek(self) -> bytes | None:
+        """Returns the last position, for readers; None if there is none."""
+        found = self._bucket.get(f"{OWN}/{POSITION}")
+        return None if found is None or b'"version"' not in found[0] else found[0]
+
+    def commit(self, sequence: int, position: bytes) -> None:
+        """Replaces the position, if it is still the one of this sync.
+
+        Raises:
+            TargetBusyError: Another sync has replaced it.
+        """
+        del sequence
+        self._replace(json.loads(position))
+
+    def _replace(self, stored: dict[str, Any]) -> None:
+        stored = {**stored, "sync": self._sync, "write": str(uuid.uuid4())}
+        content = json.dumps(stored, indent=1).encode()
+        tag = self._bucket.put_if(f"{OWN}/{POSITION}", content, self._tag)
+        if tag is None:
+            raise TargetBusyError(
+                f"another sync writes {self.shown}, and has taken it from this one: this one has"
+                " ended, and nothing is lost. Run one sync at a time"
+            )
+        self._tag = tag
+
+    def position_name(self, sequence: int) -> str:
+        """Returns the name of the object with the position."""
+        del sequence
+        return POSITION
+
+    def new_name(self, kind: str, sequence: int) -> str:
+        """Returns the name of a file or folder that no other sync writes."""
+        return f"{kind}-{sequence:010}-{self._sync}"
+
+    def has(self, name: str) -> bool:
+        """True if there is an object, or a folder that is complete."""
+        is_folder = name.startswith("commit-") and "/" not in name
+        return self._bucket.has(f"{OWN}/{name}/{COMPLETE}" if is_folder else f"{OWN}/{name}")
+
+    def read(self, name: str) -> bytes:
+        """Returns the content of an object.
+
+        Raises:
+            FileNotFoundError: It does not exist.
+        """
+        found = self._bucket.get(f"{OWN}/{name}")
+        if found is None:
+            raise FileNotFoundError(f"{OWN}/{name} is missing: another program has deleted it")
+        return found[0]
+
+    def write(self, name: str, content: bytes) -> None:
+        """Writes an object, or replaces it."""
+        self._bucket.put(f"{OWN}/{name}", content)
+
+    def begin_folder(self, name: str) -> None:
+        """Does nothing: only this sync writes objects with its names."""
+
+    def write_rows(self, name: str, rows: pa.Table) -> None:
+        """Writes an object of a folder that is not complete."""
+        import pyarrow as pa
+
+        output = pa.BufferOutputStream()
+        with pa.ipc.new_file(output, rows.schema) as writer:
+            writer.write_table(rows)
+        self._bucket.put(f"{OWN}/{name}", output.getvalue().to_pybytes())
+
+    def read_rows(self, name: str) -> pa.Table:
+        """Returns the rows of an object."""
+        import pyarrow as pa
+
+        with pa.ipc.open_file(self.read(name)) as reader:
+            return reader.read_all()
+
+    def end_folder(self, name: str) -> None:
+        """Notes that a folder is complete."""
+        self._bucket.put(f"{OWN}/{name}/{COMPLETE}", b"")
+
+    def remove_folder(self, name: str) -> None:
+        """Removes a folder at once, and then its objects."""
+        self._bucket.delete([f"{OWN}/{name}/{COMPLETE}"])
+        self._bucket.delete(self._bucket.names(f"{OWN}/{name}"))
+
+    def remove_others(self, current: Container[str]) -> None:
+        """Removes files and folders of commits, except the current ones."""
+        removed = []
+        for name in self._bucket.names(OWN):
+            first = name.split("/")[1]
+            if first.startswith(("commit-", "structures-")) and first not in current:
+                removed.append(name)
+        self._bucket.delete(removed)
+
+    def remove_tables_folder(self, folder: str) -> None:
+        """Removes a folder of a table at once, and then its objects.
+
+        An object names the folder first: if this sync ends, the next one removes the rest.
+        """
+        name = f"{OWN}/{REMOVED}{uuid.uuid4()}"
+        self._bucket.put(name, folder.encode())
+        self._finish_removal(name)
+
+    def _finish_removal(self, name: str) -> None:
+        found = self._bucket.get(name)
+        if found is not None:
+            self._bucket.delete(self._bucket.names(found[0].decode()), self.check)
+            self._bucket.delete([name])
+
+    def reason(self, error: Exception) -> str:
+        """Returns an error in one line: what happened, and what to do."""
+        cause = cause_of(error)
+        return first_line(error) if cause is None else cause.text
+
+    def is_transient(self, error: Exception) -> bool:
+        """True if the same operation may succeed later."""
+        if isinstance(error, OSError) and hasattr(error, "is_transient"):
+            return bool(error.is_transient)
+        cause = cause_of(error)
+        return cause is not None and cause.is_transient
+
+
+__all__ = ["StoreState"]

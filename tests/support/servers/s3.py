@@ -1,0 +1,114 @@
+"""A server of the S3 protocol, as a process of its own, that can fail at any request.
+
+with S3.started() as store:
+    store.fail(method="PUT", path="position.json", status=503, times=2)
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+KEY, SECRET = "AKIASTORETEST", "wJalr-not-in-messages"
+"""The login. It must not be in messages."""
+
+BUCKET = "lake"
+
+
+@dataclass(frozen=True)
+class S3:
+    """A server with a bucket."""
+
+    port: int
+
+    @property
+    def endpoint(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The variables of AWS that name the server."""
+        return {
+            "AWS_ENDPOINT_URL": self.endpoint,
+            "AWS_ACCESS_KEY_ID": KEY,
+            "AWS_SECRET_ACCESS_KEY": SECRET,
+            "AWS_REGION": "us-east-1",
+            "AWS_CONFIG_FILE": os.devnull,
+            "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
+        }
+
+    def use(self, patched: pytest.MonkeyPatch) -> None:
+        """Sets the variables of AWS in this process."""
+        for name in [one for one in os.environ if one.startswith("AWS_")]:
+            patched.delenv(name)
+        for name, value in self.environment.items():
+            patched.setenv(name, value)
+
+    def fail(self, **fault: Any) -> None:
+        """Plans a fault, instead of earlier ones; see :class:`Fault`. Without arguments, there is none."""
+        self._control("faults", [fault] if fault else [])
+
+    def requests(self) -> list[str]:
+        """Returns the requests since the last call: the method and the path."""
+        found: list[str] = self._control("requests", None)
+        return found
+
+    def objects(self, prefix: str) -> list[str]:
+        """Returns the names of objects."""
+        import obstore
+        from obstore.store import S3Store
+
+        store = S3Store(
+            BUCKET,
+            config={
+                "endpoint": self.endpoint,
+                "access_key_id": KEY,
+                "secret_access_key": SECRET,
+                "region": "us-east-1",
+            },
+            client_options={"allow_http": True},
+        )
+        return sorted(one["path"] for chunk in obstore.list(store, prefix) for one in chunk)
+
+    def _control(self, name: str, value: Any) -> Any:
+        body = json.dumps(value).encode()
+        request = urllib.request.Request(f"{self.endpoint}/-control/{name}", body, method="POST")
+        with urllib.request.urlopen(request, timeout=30) as answer:
+            return json.load(answer)
+
+    def create(self, bucket: str) -> None:
+        """Creates a bucket."""
+        request = urllib.request.Request(f"{self.endpoint}/{bucket}", method="PUT")
+        urllib.request.urlopen(request, timeout=30).close()
+
+    @classmethod
+    @contextmanager
+    def started(cls) -> Iterator[S3]:
+        """Starts a server, which ends with the block, or with this process."""
+        code = "from support.servers.s3_process import serve; serve()"
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+        with subprocess.Popen(
+            [sys.executable, "-c", code],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=environment,
+        ) as process:
+            assert process.stdin
+            assert process.stdout
+            try:
+                store = cls(int(process.stdout.readline()))
+                store.create(BUCKET)
+                yield store
+            finally:
+                process.stdin.close()
+                process.wait(30)

@@ -1,0 +1,124 @@
+"""The process of a server of the S3 protocol: moto, and before it a layer that causes faults."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+import threading
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from moto.server import DomainDispatcherApplication, create_backend_app
+from werkzeug.serving import WSGIRequestHandler, make_server
+
+Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
+
+
+@dataclass
+class Fault:
+    """The answer to some requests."""
+
+    method: str = ".*"
+    path: str = ""
+    """A pattern in the path of the request."""
+    skip: int = 0
+    """The number of requests before the first fault."""
+    times: int = 1 << 30
+    """The number of faults."""
+    status: int = 503
+    code: str = "SlowDown"
+    is_executed: bool = False
+    """True if the request is executed, and only its answer is another one."""
+    is_ignored: bool = False
+    """True if the request is executed without its conditions, and has its own answer."""
+    kills: int = 0
+    """A process that is killed."""
+
+    def hits(self, method: str, path: str) -> bool:
+        """True if the fault is to happen."""
+        if not re.fullmatch(self.method, method) or not re.search(self.path, path):
+            return False
+        if self.skip > 0:
+            self.skip -= 1
+            return False
+        self.times -= 1
+        return self.times >= 0
+
+
+class Faults:
+    """An application before another one."""
+
+    def __init__(self, inner: Application) -> None:
+        self._inner = inner
+        self._faults: list[Fault] = []
+        self._requests: list[str] = []
+        self._mutex = threading.Lock()
+
+    def __call__(
+        self, environment: dict[str, Any], start_response: Callable[..., Any]
+    ) -> Iterable[bytes]:
+        method, path = environment["REQUEST_METHOD"], environment["PATH_INFO"]
+        if path.startswith("/-control/"):
+            return self._control(path, environment, start_response)
+        # Conditions of writes are checked and applied at once.
+        with self._mutex:
+            self._requests.append(f"{method} {path}")
+            fault = next((one for one in self._faults if one.hits(method, path)), None)
+            if fault is None:
+                return self._executed(environment, start_response)
+            if fault.is_ignored:
+                environment.pop("HTTP_IF_NONE_MATCH", None)
+                environment.pop("HTTP_IF_MATCH", None)
+                return self._executed(environment, start_response)
+            if fault.is_executed:
+                self._executed(environment, lambda *_: None)
+            if fault.kills:
+                os.kill(fault.kills, 9)
+        text = f"<Error><Code>{fault.code}</Code><Message>a fault</Message></Error>".encode()
+        start_response(
+            f"{fault.status} Fault",
+            [("Content-Type", "application/xml"), ("Content-Length", str(len(text)))],
+        )
+        return [text]
+
+    def _executed(
+        self, environment: dict[str, Any], start_response: Callable[..., Any]
+    ) -> list[bytes]:
+        answer = self._inner(environment, start_response)
+        body = [*answer]
+        if hasattr(answer, "close"):
+            answer.close()
+        return body
+
+    def _control(
+        self, path: str, environment: dict[str, Any], start_response: Callable[..., Any]
+    ) -> list[bytes]:
+        given = json.loads(environment["wsgi.input"].read(int(environment["CONTENT_LENGTH"])))
+        with self._mutex:
+            answer: Any = None
+            if path.endswith("faults"):
+                self._faults = [Fault(**one) for one in given]
+            else:
+                answer, self._requests = self._requests, []
+        start_response("200 OK", [("Content-Type", "application/json")])
+        return [json.dumps(answer).encode()]
+
+
+class _Quiet(WSGIRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def log(self, *arguments: Any) -> None:
+        """Requests are kept, not printed."""
+
+
+def serve() -> None:
+    """Serves until the standard input ends, and prints the port."""
+    application = Faults(DomainDispatcherApplication(create_backend_app))
+    server = make_server("127.0.0.1", 0, application, threaded=True, request_handler=_Quiet)
+    print(server.server_port, flush=True)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    sys.stdin.read()
+    server.shutdown()
