@@ -35,6 +35,7 @@ TESTED = {
     ("sh", "check"): ("live/test_live_documents.py",),
     ("sh", "dump"): ("live/test_live_documents.py",),
     ("sh", "live"): ("live/test_live_documents.py",),
+    ("sh", "store"): ("sync/test_sync_s3.py",),
     ("sh", "sync"): ("sync/test_sync_documents.py",),
     ("sh", "verify"): ("sync/test_verify_command.py",),
     ("sh", "password"): ("live/test_live_documents.py", "spark_live/test_newcomer.py"),

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import threading
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ SCHEMES = {"duckdb": "duckdb", "delta": "delta+file", "iceberg": "iceberg+file"}
 """The kinds of targets, with the beginning of their URLs."""
 
 READERS = {"duckdb": read_target, "delta": read_delta, "iceberg": read_iceberg}
-"""How other programs read the targets in folders and files."""
+"""Readers of targets in folders and files, which other programs are."""
 
 each_kind = pytest.mark.parametrize("kind", [*SCHEMES])
 """Runs a test with each kind of target."""
@@ -44,6 +45,8 @@ class Source:
     kind: str = "duckdb"
     store: S3 | None = None
     """The object store of the target, if its kind is `delta+s3`."""
+    prefix: str = field(default_factory=lambda: f"lake-{uuid.uuid4()}")
+    """The prefix of the target in the bucket."""
 
     @property
     def url(self) -> str:
@@ -59,11 +62,6 @@ class Source:
         if self.store is not None:
             return f"{self.kind}://{BUCKET}/{self.prefix}"
         return f"{SCHEMES[self.kind]}:///{self.file}"
-
-    @property
-    def prefix(self) -> str:
-        """The prefix of the target in the bucket."""
-        return f"{self.folder.parent.name}/{self.folder.name}"
 
     @property
     def has_commit(self) -> bool:

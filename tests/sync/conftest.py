@@ -56,7 +56,8 @@ def s3() -> Iterator[S3]:
 def store(s3: S3, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[S3]:
     """The server, which the variables of AWS name, and an own folder for temporary files."""
     s3.use(monkeypatch)
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", None)
     yield s3
     s3.fail()
 

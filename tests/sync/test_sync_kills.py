@@ -18,7 +18,7 @@ from support.sync_source import Source
 from support.workloads.many_tables import Writer, many_tables
 from support.workloads.sync_storm import TABLES, Storm, created
 
-KILLS = {"duckdb": 5, "delta": 2, "iceberg": 2}
+KILLS = {"duckdb": 5, "delta": 2, "delta+s3": 2, "iceberg": 2}
 GIVEN = os.environ.get("BINARROW_SYNC_KILLS")
 COUNT = int(os.environ.get("BINARROW_SYNC_TABLES", "5"))
 LARGE = 2000

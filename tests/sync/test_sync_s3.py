@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import os
+import socket
+import subprocess
+import sys
 from typing import Any
 
 import pytest
 
 import binarrow
+from support.documents import environment, examples
+from support.servers.s3 import KEY, SECRET
+from support.sync_source import SECRET as PASSWORD
 from support.sync_source import Source
 
 STRIDE = int(os.environ.get("BINARROW_SYNC_CRASHES", "13"))
@@ -56,7 +62,7 @@ def test_changes(shop: Source) -> None:
     shop.sync(on_drop="drop")
     shop.check("shop.t", "shop.u", "shop.a/b %41.ü x")
     own = [
-        one.split("/")[3].split("-")[0] for one in shop.store.objects(f"{shop.prefix}/_binarrow")
+        one.split("/")[2].split("-")[0] for one in shop.store.objects(f"{shop.prefix}/_binarrow")
     ]
     assert sorted(own) == ["complete_through.json", "position.json", "structures"]
 
@@ -98,6 +104,147 @@ def test_a_cut_at_each_request(shop: Source) -> None:
         place += STRIDE
     assert place > 60
     found = {
-        one.split("/")[3].split("-")[0] for one in shop.store.objects(f"{shop.prefix}/_binarrow")
+        one.split("/")[2].split("-")[0] for one in shop.store.objects(f"{shop.prefix}/_binarrow")
     }
     assert found == {"complete_through.json", "position.json", "structures"}
+
+
+def test_transient_errors(shop: Source) -> None:
+    """Requests are repeated for the time of busy_timeout; a lost answer doubles nothing."""
+    assert shop.store
+
+    def versions() -> int:
+        assert shop.store
+        return sum("/t/_delta_log/" in one for one in shop.store.objects(shop.prefix))
+
+    before = versions()
+    for number, fault in enumerate(
+        (
+            {"path": "", "skip": 5, "times": 3},
+            {"method": "PUT", "path": "position.json", "is_executed": True, "times": 1},
+            {"method": "PUT", "path": "position.json", "skip": 1, "is_executed": True, "times": 1},
+            {"method": "PUT", "path": "_delta_log", "is_executed": True, "times": 1},
+            {"method": "PUT", "path": "part-", "is_executed": True, "times": 1},
+            {"method": "PUT", "path": "lock.json", "is_executed": True, "times": 1},
+            {"method": "POST", "is_executed": True, "times": 1},
+        )
+    ):
+        shop.execute(f"INSERT INTO t VALUES ({number + 10}, 1)")
+        shop.store.fail(**fault, status=500, code="InternalError")
+        shop.sync(mode="mirror")
+        shop.check("shop.t")
+    assert versions() == before + 7
+
+
+@pytest.mark.parametrize(
+    "path", ["position.json", "_delta_log", "commit-.*rows", "part-", "structures", "lock.json"]
+)
+def test_a_store_that_fails_during_a_commit(shop: Source, path: str) -> None:
+    """The error is one line with a remedy, and the next sync completes the commit."""
+    assert shop.store
+    shop.execute(
+        "UPDATE t SET v = 5", "INSERT INTO t VALUES (2, 2)", "CREATE TABLE u (id INT PRIMARY KEY)"
+    )
+    shop.store.fail(method="PUT", path=path)
+    with pytest.raises(binarrow.SyncError) as error:
+        shop.sync(busy_timeout=0.5)
+    check_message(shop, str(error.value), "the store answers requests with errors: run the command")
+    shop.store.fail()
+    shop.sync()
+    shop.check("shop.t", "shop.u")
+
+
+def check_message(shop: Source, text: str, words: str) -> None:
+    assert words in text
+    assert "\n" not in text
+    assert SECRET not in text
+    assert KEY not in text
+    assert len(text) < 400
+
+
+@pytest.mark.parametrize(
+    ("fault", "words"),
+    [
+        ({"status": 404, "code": "NoSuchBucket"}, "the bucket does not exist: create it"),
+        ({"status": 403, "code": "AccessDenied"}, "access is denied: the credentials need"),
+        ({"status": 403, "code": "InvalidAccessKeyId"}, "does not accept the credentials: check"),
+        ({"status": 400, "code": "ExpiredToken"}, "the credentials have expired: set new ones"),
+        ({"status": 400, "code": "AuthorizationHeaderMalformed"}, "another region: set AWS_REGION"),
+    ],
+)
+def test_errors(shop: Source, fault: dict[str, Any], words: str) -> None:
+    """Errors of the store at the start, and while tables are read."""
+    assert shop.store
+    paths = ("", "_delta_log") if fault["status"] != 404 else ("",)
+    for path in paths:
+        shop.store.fail(path=path, method=".*" if path == "" else "GET", **fault)
+        with pytest.raises(binarrow.SyncError) as error:
+            shop.sync(busy_timeout=0)
+        check_message(shop, str(error.value), words)
+
+
+def test_a_store_that_is_not_there(shop: Source, monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{port}")
+    with pytest.raises(binarrow.SyncError) as error:
+        shop.sync(busy_timeout=0.2)
+    check_message(shop, str(error.value), "the store cannot be reached: check the network")
+
+
+def test_a_missing_bucket(shop: Source) -> None:
+    with pytest.raises(binarrow.SyncError) as error:
+        binarrow.sync(shop.url, "delta+s3://no-such/x", once=True, password_file=shop.password_file)
+    check_message(shop, str(error.value), "s3://no-such/x cannot be written: the bucket does not")
+
+
+def test_a_store_without_conditions(shop: Source) -> None:
+    """It cannot refuse a second sync."""
+    assert shop.store
+    shop.store.fail(method="PUT", is_ignored=True)
+    with pytest.raises(binarrow.SyncError, match="ignores the conditions If-None-Match and"):
+        shop.sync()
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        f"delta+s3://{KEY}:{SECRET}@lake/x",
+        f"delta+s3://lake/x?aws_secret_access_key={SECRET}",
+        f"delta+s3://{KEY}:{SECRET}/x@lake/y",
+        "delta+s3://lake/a b",
+        "delta+s3://Lake/a",
+        "delta+s3://lake/a//b",
+    ],
+)
+def test_urls(url: str) -> None:
+    with pytest.raises(binarrow.ConfigError, match=r"write delta\+s3://bucket/prefix") as error:
+        binarrow.sync("mysql://repl@localhost/", url, once=True)
+    assert SECRET not in str(error.value)
+
+
+def test_a_missing_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "obstore", None)
+    with pytest.raises(binarrow.ConfigError, match=r"pip install 'binarrow\[delta,s3\]'"):
+        binarrow.sync("mysql://repl@localhost/", "delta+s3://lake/x", once=True)
+
+
+def test_the_example(shop: Source) -> None:
+    """The example of the documentation, with the environment of AWS."""
+    (code,) = examples("sh", "store")
+    code = code.replace("mysql://repl@db.example/", f"'{shop.url}'")
+    code = code.replace("delta+s3://lake/mirror", shop.target)
+    (shop.folder / "secret").write_text(PASSWORD)
+    shop.execute("INSERT INTO t VALUES (2, 2)")
+    ran = subprocess.run(
+        ["bash", "-euc", code],
+        cwd=shop.folder,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+        stdin=subprocess.DEVNULL,
+    )
+    assert ran.returncode == 0, ran.stderr
+    shop.check("shop.t")

@@ -113,9 +113,9 @@ def command(
         str,
         typer.Argument(
             metavar="TARGET",
-            help="duckdb:///mirror.duckdb; delta+file:///lake; iceberg+file:///lake;"
-            " parquet+file:///changes with --mode history. An absolute path begins with four"
-            " slashes: duckdb:////var/lib/mirror.duckdb.",
+            help="duckdb:///mirror.duckdb; delta+file:///lake; delta+s3://bucket/prefix;"
+            " iceberg+file:///lake; parquet+file:///changes with --mode history. An absolute path"
+            " begins with four slashes: duckdb:////var/lib/mirror.duckdb.",
             show_default=False,
         ),
     ],

@@ -114,10 +114,19 @@ class Lake:
 
         Raises:
             TableError: It has some.
+            TargetBusyError: It has some, of a sync that has taken the target.
+            SyncError: The folder cannot be read.
         """
+        try:
+            self._check_free(names)
+        except self._store.errors as error:
+            raise self._tables.failed(error, "read") from None
+
+    def _check_free(self, names: Sequence[Name]) -> None:
         for name in names:
             place = self._store.find_other(name)
             if place is not None:
+                self._files.check()
                 raise TableError(
                     name,
                     f"{place} has files that no sync created: choose another target, or remove"
@@ -199,7 +208,7 @@ class Lake:
         """Removes files that the last position file does not name."""
         current = {self._files.position_name(self._sequence), self._structures}
         try:
-            self._files.remove_others(current)
+            self._files.remove_others(current, self._sequence)
         except OSError as error:
             raise self._tables.failed(error) from None
 

@@ -103,8 +103,12 @@ class LocalState:
         """Removes a folder at once, and then its files."""
         move_away(self._own / name, self._own)
 
-    def remove_others(self, current: Container[str]) -> None:
-        """Removes files and folders of commits, except the current ones."""
+    def remove_others(self, current: Container[str], sequence: int) -> None:
+        """Removes files and folders of commits, except the current ones.
+
+        Those after the last commit are of one that failed.
+        """
+        del sequence
         for file in self._own.iterdir():
             if file.name in current:
                 continue

@@ -81,8 +81,8 @@ class StateFolder(Protocol):
     def remove_folder(self, name: str) -> None:
         """Removes a folder at once, and then its files."""
 
-    def remove_others(self, current: Container[str]) -> None:
-        """Removes files and folders of commits, except the current ones."""
+    def remove_others(self, current: Container[str], sequence: int) -> None:
+        """Removes files and folders of commits up to one, except the current ones."""
 
     def reason(self, error: Exception) -> str:
         """Returns an error in one line: what happened, and what to do."""

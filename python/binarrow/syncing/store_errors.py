@@ -50,11 +50,17 @@ CAUSES = (
     ),
     Cause("NotImplemented", "the store does not support the request: use another store"),
     Cause(
-        "NoSuchKey|404 Not Found",
+        "NoSuchKey|404 Not Found|File not found",
         "another program has deleted an object: load the tables into another place",
     ),
     Cause(
-        "dns error|failed to lookup|[Cc]onnection refused|ConnectError|tcp connect|error trying to"
+        r"SlowDown|TooManyRequests|InternalError|ServiceUnavailable|\b(429|500|502|503|504) [A-Z]"
+        "|409 Conflict|ConditionalRequestConflict",
+        "the store answers requests with errors: run the command again later",
+        is_transient=True,
+    ),
+    Cause(
+        "dns error|failed to lookup|[Cc]onnection refused|kind: Connect|tcp connect|error trying to"
         " connect|Could not connect",
         "the store cannot be reached: check the network and AWS_ENDPOINT_URL, and run the command"
         " again",
@@ -66,12 +72,6 @@ CAUSES = (
         "the store does not answer: run the command again later",
         is_transient=True,
     ),
-    Cause(
-        "SlowDown|TooManyRequests|InternalError|ServiceUnavailable|(429|500|502|503|504) "
-        "|409 Conflict|ConditionalRequestConflict",
-        "the store answers requests with errors: run the command again later",
-        is_transient=True,
-    ),
 )
 """The causes, the most certain first: texts of libraries name several."""
 
@@ -81,7 +81,7 @@ def cause_of(error: BaseException) -> Cause | None:
 
     Texts of libraries have several lines, and contain URLs and answers of the store.
     """
-    text = f"{type(error).__name__} {error}"
+    text = re.sub(r"\bretry_timeout\b", "", f"{type(error).__name__} {error}")
     return next((one for one in CAUSES if re.search(one.pattern, text)), None)
 
 

@@ -37,6 +37,9 @@ LEASE = 30.0
 BEAT = LEASE / 4
 """Seconds between two times at which the owner replaces the lock."""
 
+QUICK = 5.0
+"""Seconds after which a request for the lock ends."""
+
 POLL = 0.5
 """Seconds between two looks at the lock of another sync."""
 
@@ -45,7 +48,8 @@ class StoreLock:
     """A lock in an object of a store, and a lock of this machine."""
 
     def __init__(self, bucket: Bucket, name: str, folder: Callable[[], Path]) -> None:
-        self._bucket = bucket.impatient(LEASE / 6)
+        self._bucket = bucket
+        self._quick = bucket.impatient(QUICK)
         self._name = name
         self._folder = folder
         self._id = str(uuid.uuid4())
@@ -87,7 +91,7 @@ class StoreLock:
         self._thread.join()
         try:
             if self._is_sure and not self._is_lost:
-                self._bucket.delete([self._name])
+                self._quick.delete([self._name])
         except OSError as failed:
             LOG.info("the lock of %s was not deleted: %s", self._bucket.shown, failed)
         finally:
@@ -171,9 +175,9 @@ class StoreLock:
     def _renew(self) -> None:
         with self._mutex:
             began = time.monotonic()
-            tag = self._bucket.put_if(self._name, self._text(), self._tag)
+            tag = self._quick.put_if(self._name, self._text(), self._tag)
             if tag is None:
-                found = self._bucket.get(self._name)
+                found = self._quick.get(self._name)
                 if found is None or _content(found).get("id") != self._id:
                     self._is_lost = True
                     return

@@ -9,6 +9,7 @@ have names that no other sync uses.
 from __future__ import annotations
 
 import json
+import re
 import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,6 +32,9 @@ POSITION = "position.json"
 
 COMPLETE = "complete"
 """An object of a folder whose other objects are there."""
+
+NUMBERED = re.compile(r"(?:commit|structures)-(\d+)-")
+"""The beginning of a name of a file or folder of a commit, with its number."""
 
 REMOVED = "removed-"
 """The beginning of the name of an object that names a folder which is being removed."""
@@ -159,14 +163,18 @@ class StoreState:
         self._bucket.delete([f"{OWN}/{name}/{COMPLETE}"])
         self._bucket.delete(self._bucket.names(f"{OWN}/{name}"))
 
-    def remove_others(self, current: Container[str]) -> None:
-        """Removes files and folders of commits, except the current ones."""
+    def remove_others(self, current: Container[str], sequence: int) -> None:
+        """Removes files and folders of commits up to one, except the current ones.
+
+        Later ones may be those of a sync that has taken the lock.
+        """
         removed = []
         for name in self._bucket.names(OWN):
             first = name.split("/")[1]
-            if first.startswith(("commit-", "structures-")) and first not in current:
+            found = NUMBERED.match(first)
+            if found is not None and int(found[1]) <= sequence and first not in current:
                 removed.append(name)
-        self._bucket.delete(removed)
+        self._bucket.delete(removed, self.check)
 
     def remove_tables_folder(self, folder: str) -> None:
         """Removes a folder of a table at once, and then its objects.

@@ -68,9 +68,10 @@ def sync(
         source: The URL of a server, as for :func:`binarrow.connect`, or a :class:`Server`.
         target: ``"duckdb:///mirror.duckdb"``, a DuckDB file. Each database of the server is a
             schema of the file. The file is open only during a commit. ``"delta+file:///lake"``, a
-            folder with a folder of Delta tables for each database. ``"iceberg+file:///lake"``, a
-            folder with a catalog of Iceberg tables. ``"parquet+file:///changes"``, a folder of
-            Parquet files, for the mode ``"history"``.
+            folder with a folder of Delta tables for each database. ``"delta+s3://bucket/prefix"``,
+            the same in an object store. ``"iceberg+file:///lake"``, a folder with a catalog of
+            Iceberg tables. ``"parquet+file:///changes"``, a folder of Parquet files, for the mode
+            ``"history"``.
         tables: The tables, as globs of ``database.table``. None selects all tables except those of
             the system databases.
         exclude_tables: Tables to leave out, as globs.
