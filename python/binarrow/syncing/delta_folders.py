@@ -105,7 +105,8 @@ class LocalFolder:
         """Waits until the commits after a version are on the disk, with their files."""
         version = before + 1
         while (commit := self._commit(version)).exists():
-            for line in commit.read_text().splitlines():
+            # Not splitlines(): statistics contain values, which may have other ends of lines.
+            for line in commit.read_bytes().splitlines():
                 added = json.loads(line).get("add")
                 if added:
                     with contextlib.suppress(FileNotFoundError):  # it was replaced and deleted
