@@ -229,22 +229,21 @@ def test_a_missing_package(monkeypatch: pytest.MonkeyPatch) -> None:
         binarrow.sync("mysql://repl@localhost/", "delta+s3://lake/x", once=True)
 
 
-def test_the_example(shop: Source) -> None:
-    """The example of the documentation, with the environment of AWS."""
-    (code,) = examples("sh", "store")
-    code = code.replace("mysql://repl@db.example/", f"'{shop.url}'")
-    code = code.replace("delta+s3://lake/mirror", shop.target)
+def test_the_examples(shop: Source) -> None:
+    """The examples of the documentation, with the environment of AWS."""
     (shop.folder / "secret").write_text(PASSWORD)
     shop.execute("INSERT INTO t VALUES (2, 2)")
-    ran = subprocess.run(
-        ["bash", "-euc", code],
-        cwd=shop.folder,
-        env=environment(),
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-        stdin=subprocess.DEVNULL,
-    )
-    assert ran.returncode == 0, ran.stderr
-    shop.check("shop.t")
+    for example in examples("sh", "store"):
+        code = example.replace("mysql://repl@db.example/", f"'{shop.url}'")
+        ran = subprocess.run(
+            ["bash", "-euc", code.replace("delta+s3://lake/mirror", shop.target)],
+            cwd=shop.folder,
+            env=environment(),
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+            stdin=subprocess.DEVNULL,
+        )
+        assert ran.returncode == 0, ran.stderr
+        shop.check("shop.t")

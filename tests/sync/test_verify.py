@@ -19,7 +19,7 @@ import pytest
 import binarrow
 from support import live
 from support.servers.servers import Session
-from support.sync_source import Source
+from support.sync_source import Source, each_kind
 from support.workloads.matrix import Matrix
 from support.workloads.sync_storm import TABLES, Storm, created
 
@@ -213,6 +213,7 @@ def is_mirrored(table: binarrow.TableSchema) -> bool:
     return bool(table.row_key) and not generated & set(table.row_key)
 
 
+@each_kind
 def test_matrix(source: Source) -> None:
     """Every type: loaded rows, rows of the log, and rows that the log changed since."""
     player = Matrix(source.server, SEED)

@@ -62,7 +62,8 @@ def command(
         str,
         typer.Argument(
             metavar="TARGET",
-            help="The target of 'binarrow sync --mode mirror': duckdb:///mirror.duckdb.",
+            help="The target of 'binarrow sync --mode mirror': duckdb:///mirror.duckdb;"
+            " delta+file:///lake; delta+s3://bucket/prefix; iceberg+file:///lake.",
             show_default=False,
         ),
     ],

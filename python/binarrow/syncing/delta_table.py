@@ -14,11 +14,10 @@ from binarrow.syncing.rows import FROM_VERSION, TO_VERSION, VALID_TO
 from binarrow.syncing.versions import added_values
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     import pyarrow as pa
     from deltalake.table import TableMerger
-    from pyarrow.dataset import Dataset
 
     from binarrow.syncing.delta_folders import Folder
 
@@ -188,13 +187,25 @@ class Table:
             table.alter.add_columns(fields, commit_properties=committed)
             return
         schema = pa.schema([column.field for column in change.columns])
-        batches = self._dataset(table).to_batches(batch_readahead=2, fragment_readahead=1)
         rows = pa.RecordBatchReader.from_batches(
-            schema, (_altered(batch, change, schema) for batch in batches)
+            schema, (_altered(batch, change, schema) for batch in self._batches(table))
         )
         write_deltalake(
             table, rows, mode="overwrite", schema_mode="overwrite", commit_properties=committed
         )
+
+    def rows_at(self, number: int) -> Iterator[pa.RecordBatch]:
+        """Returns the rows of the version with the number of an operation."""
+        table = self._opened()
+        found = self.number
+        while found > number and table.version() > 0:
+            table = DeltaTable(
+                self._folder.uri, table.version() - 1, storage_options=self._folder.options
+            )
+            found = table.transaction_version(self._sync_id) or -1
+        if found != number:
+            raise FileNotFoundError(f"{self._folder.uri} has no version of the last commit")
+        yield from self._batches(table)
 
     def maintain(self, before: int) -> None:
         """Compacts small files and deletes old ones, once in a number of versions."""
@@ -215,8 +226,9 @@ class Table:
         if wanted.items() - table.metadata().configuration.items():
             table.alter.set_table_properties(wanted)
 
-    def _dataset(self, table: DeltaTable) -> Dataset:
-        return table.to_pyarrow_dataset(filesystem=self._folder.files())
+    def _batches(self, table: DeltaTable) -> Iterator[pa.RecordBatch]:
+        dataset = table.to_pyarrow_dataset(filesystem=self._folder.files())
+        yield from dataset.to_batches(batch_readahead=2, fragment_readahead=1)
 
     def _opened(self) -> DeltaTable:
         if self._table is None:

@@ -26,6 +26,7 @@ from pyiceberg.io.pyarrow import (
     ArrowScan,
     _dataframe_to_data_files,
 )
+from pyiceberg.table import StaticTable
 
 from binarrow.atomic_file import sync
 from binarrow.syncing.iceberg_columns import altered, columns_of, renamed, replaced
@@ -77,8 +78,10 @@ class IcebergTable:
     @property
     def number(self) -> int:
         """The number of the last operation that was applied; -1 if there is none."""
-        mark = "" if self._table is None else self._table.properties.get(MARK, "")
-        sync_id, _, number = mark.partition(" ")
+        return -1 if self._table is None else self._number_of(self._table)
+
+    def _number_of(self, table: Table) -> int:
+        sync_id, _, number = table.properties.get(MARK, "").partition(" ")
         return int(number) if sync_id == self._sync_id else -1
 
     @property
@@ -173,6 +176,16 @@ class IcebergTable:
 
     def make_durable(self, before: int) -> None:
         """Does nothing: each commit waits for its files."""
+
+    def rows_at(self, number: int) -> Iterator[pa.RecordBatch]:
+        """Returns the rows of the version with the number of an operation."""
+        table = self._opened()
+        files = [one.metadata_file for one in table.metadata.metadata_log]
+        while self._number_of(table) > number and files:
+            table = StaticTable.from_metadata(files.pop(), table.io.properties)
+        if self._number_of(table) != number:
+            raise FileNotFoundError(f"{table.location()} has no version of the last commit")
+        yield from table.scan().to_arrow_batch_reader()
 
     def maintain(self, before: int) -> None:
         """Compacts small files and deletes old ones, once in a number of versions."""

@@ -10,13 +10,15 @@ contain.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from binarrow.syncing.errors import SyncError, TableError
 from binarrow.syncing.journal import read_operation, write_operations
+from binarrow.syncing.lake_snapshot import LakeSnapshot
 from binarrow.syncing.lake_tables import LakeTables, replaced
 from binarrow.syncing.lake_types import storable
 from binarrow.syncing.names import Name
@@ -45,6 +47,7 @@ class Lake:
     def __init__(self, state: StateFolder, store: Store, settings: Settings) -> None:
         self._files = state
         self._store = store
+        self._patience = settings.busy_timeout
         self._tables = LakeTables(state, store, settings)
         self._sequence = 0
         self._rows = ""
@@ -80,18 +83,11 @@ class Lake:
         if found is None:
             self._remove_old()
             return None
-        stored: dict[str, Any] = json.loads(found)
-        if stored["kind"] != self._store.kind:
-            raise self._other_kind(stored["kind"])
-        if stored["version"] != VERSION:
-            raise SyncError(
-                f"{self._files.shown} has version {stored['version']} of the state of a sync, and"
-                f" this binarrow supports {VERSION}: use the binarrow that wrote it, or a later one"
-            )
-        self._tables.sync_id, self._sequence = stored["sync_id"], stored["sequence"]
+        stored = self._checked(found)
+        self._sequence = stored["sequence"]
         self._structures = stored["structures"]
         self._rows = stored.get("rows", f"commit-{self._sequence:010}")
-        self._numbers = {(database, table): one for database, table, one in stored["numbers"]}
+        self._numbers = _numbers_of(stored)
         state = state_of_json(stored)
         if self._files.has(self._rows):
             operations = [
@@ -108,6 +104,49 @@ class Lake:
                 state.records[name] = replace(record, status="parked", reason=str(error))
         self._publish(state)
         return state, self._files.read(self._structures)
+
+    def _checked(self, position: bytes) -> dict[str, Any]:
+        """Returns a position file of this kind and version, and takes the name in the tables."""
+        stored: dict[str, Any] = json.loads(position)
+        if stored["kind"] != self._store.kind:
+            raise self._other_kind(stored["kind"])
+        if stored["version"] != VERSION:
+            raise SyncError(
+                f"{self._files.shown} has version {stored['version']} of the state of a sync, and"
+                f" this binarrow supports {VERSION}: use the binarrow that wrote it, or a later one"
+            )
+        self._tables.sync_id = stored["sync_id"]
+        return stored
+
+    @contextmanager
+    def snapshot(self) -> Iterator[LakeSnapshot]:
+        """Returns the last commit. A sync may write meanwhile.
+
+        Raises:
+            SyncError: It cannot be read.
+        """
+        try:
+            stored, numbers = self._last_commit()
+        except self._store.errors as error:
+            raise self._tables.failed(error, "read") from None
+        bits = self._store.format.smallest_bits
+        errors = self._store.errors
+        yield LakeSnapshot(stored, self._tables, numbers, bits, self._patience, errors)
+
+    def _last_commit(self) -> tuple[tuple[State, bytes] | None, dict[Name, int]]:
+        deadline = time.monotonic() + self._patience
+        while True:
+            found = self._files.peek()
+            if found is None:
+                return None, {}
+            stored = self._checked(found)
+            try:
+                structures = self._files.read(stored["structures"])
+            except FileNotFoundError:  # another commit has replaced them
+                if time.monotonic() >= deadline:
+                    raise
+            else:
+                return (state_of_json(stored), structures), _numbers_of(stored)
 
     def check_free(self, names: Sequence[Name]) -> None:
         """Checks that the folder has no files of tables with these names.
@@ -223,6 +262,10 @@ class Lake:
             f"{self._files.shown} is a target of the kind {kind}: write {kind}+file:///, or choose"
             " another folder"
         )
+
+
+def _numbers_of(stored: dict[str, Any]) -> dict[Name, int]:
+    return {(database, table): one for database, table, one in stored["numbers"]}
 
 
 def _numbered(

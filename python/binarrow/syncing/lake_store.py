@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     import pyarrow as pa
 
@@ -48,6 +48,13 @@ class LakeTable(Protocol):
 
     def make_durable(self, before: int) -> None:
         """Waits until the commits after a version are on the disk, with their files."""
+
+    def rows_at(self, number: int) -> Iterator[pa.RecordBatch]:
+        """Returns the rows of the version with the number of an operation.
+
+        Raises:
+            FileNotFoundError: The version does not exist any more.
+        """
 
     def maintain(self, before: int) -> None:
         """Compacts small files and deletes old ones, once in a number of versions."""

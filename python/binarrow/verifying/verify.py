@@ -45,12 +45,13 @@ def verify(
 
     All cells are compared, bit by bit, as the target stores them. The server may be in use, and the
     target may be older than the server. Rows that changed in the log after the target's position
-    are compared as they were at this position. A sync may run at the same time; its commits wait
-    while the rows of a table of the target are read.
+    are compared as they were at this position. A sync may run at the same time; its commits into a
+    DuckDB file wait while the rows of a table are read.
 
     Args:
         source: The URL of a server, as for :func:`binarrow.connect`, or a connection.
-        target: The target of a sync with ``mode="mirror"``, such as ``"duckdb:///shop.duckdb"``.
+        target: The target of a sync with ``mode="mirror"``: a DuckDB file, such as
+            ``"duckdb:///shop.duckdb"``, or Delta or Iceberg tables.
         tables: The tables, as globs of ``database.table``. None selects all tables of the target.
         exclude_tables: Tables to leave out, as globs.
         show_keys: If true, the result contains the keys of the first 100 rows of a table that
@@ -81,7 +82,9 @@ def verify(
     excluded = patterns(exclude_tables, "exclude_tables")
     place = open_target(target, SyncSettings(busy_timeout=busy_timeout, locks=locks))
     if not isinstance(place, ComparableTarget):
-        raise ConfigError(f"verify does not support the target {target!r}: use duckdb://")
+        raise ConfigError(
+            f"verify does not support the target {target!r}: use DuckDB, Delta or Iceberg"
+        )
     settings = Settings(locks, max_rows_per_second, show_keys, on_progress)
     with ExitStack() as stack:
         with place.snapshot() as snapshot:

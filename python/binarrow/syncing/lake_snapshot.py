@@ -1,0 +1,103 @@
+"""The rows of a lake at the position of a commit, for `verify`.
+
+Each table contains the number of the last operation that was applied to it, and keeps its earlier
+versions for an hour. So a sync may run meanwhile.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from binarrow.syncing.errors import SyncError, TargetBusyError, TargetDiffersError
+from binarrow.syncing.lake_types import stored_type
+from binarrow.syncing.names import Name, shown
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from binarrow.syncing.lake_store import LakeTable
+    from binarrow.syncing.lake_tables import LakeTables
+    from binarrow.syncing.operations import Record, State
+
+RETRY = 0.2
+"""Seconds between two looks at a table whose last commit is not complete."""
+
+
+@dataclass(frozen=True)
+class LakeSnapshot:
+    """The state of a commit, and the numbers of the last operations of the tables."""
+
+    stored: tuple[State, bytes] | None
+    tables: LakeTables
+    numbers: Mapping[Name, int]
+    smallest_bits: int
+    patience: float
+    errors: tuple[type[Exception], ...]
+
+    def rows(self, record: Record) -> Iterator[pa.RecordBatch]:
+        """Returns the rows of a table, with the columns of the record in their order.
+
+        Raises:
+            TargetDiffersError: The table or a column does not exist.
+            TargetBusyError: The commit is not complete.
+            SyncError: The table cannot be read, or a column has another type.
+        """
+        try:
+            table = self._complete(record.name)
+            for batch in table.rows_at(self.numbers[record.name]):
+                yield self._of_source(record, batch)
+        except self.errors as error:
+            raise self.tables.failed(error, "read") from None
+
+    def _complete(self, name: Name) -> LakeTable:
+        """Returns a table when it contains its last operation."""
+        deadline = time.monotonic() + self.patience
+        while True:
+            table = self.tables.table(name)
+            number = table.number
+            if number >= self.numbers[name]:
+                return table
+            if number < 0 and table.version < 0:
+                raise TargetDiffersError("the target does not have the table")
+            if number < 0:
+                raise TargetDiffersError("another program has replaced the table of the target")
+            if time.monotonic() >= deadline:
+                raise TargetBusyError(
+                    f"{shown(name)}: the last commit of the sync is not complete: run binarrow sync"
+                )
+            time.sleep(RETRY)
+
+    def _of_source(self, record: Record, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Returns rows with the types of the change stream, of which the table has wider ones."""
+        import pyarrow as pa
+
+        columns = []
+        for field in record.schema:
+            place = batch.schema.get_field_index(field.name)
+            if place < 0:
+                raise TargetDiffersError(
+                    f"the target's table does not have the column {field.name}"
+                )
+            kind, column = _storage(field.type), batch.column(place)
+            stored = stored_type(field.type, self.smallest_bits)
+            try:
+                # Strings and lists may have other offsets in memory than in the table.
+                columns.append(column.cast(stored).cast(kind))
+            except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+                raise SyncError(
+                    f"{shown(record.name)}: the column {field.name} has the type {column.type} in"
+                    f" the target, and sync has stored {stored}; or a value is not one of {kind}"
+                ) from None
+        return pa.RecordBatch.from_arrays(columns, record.schema.names)
+
+
+def _storage(kind: pa.DataType) -> pa.DataType:
+    import pyarrow as pa
+
+    return kind.storage_type if isinstance(kind, pa.BaseExtensionType) else kind
+
+
+__all__ = ["LakeSnapshot"]
