@@ -32,6 +32,7 @@ TESTED = {
     ("python", "spark"): ("spark_live/test_newcomer.py",),
     ("sh", ""): ("python/test_documents.py",),
     ("sh", "at"): ("forensics/test_at.py",),
+    ("sh", "catalog"): ("sync/test_sync_catalog.py",),
     ("sh", "check"): ("live/test_live_documents.py",),
     ("sh", "dump"): ("live/test_live_documents.py",),
     ("sh", "live"): ("live/test_live_documents.py",),
@@ -50,6 +51,7 @@ TESTED = {
 
 NOT_RUN = {
     ("text", ""): "a picture, or output that depends on a server",
+    ("yaml", ""): "settings of a server that tests do not have; they set variables instead",
     ("sh", "clone"): "CI runs exactly these commands, each in one step",
     (
         "sh",

@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyiceberg.catalog import load_catalog
 
 import binarrow
 from support.oracles.delta_tables import read_delta, read_delta_store
 from support.oracles.duckdb_tables import Rows, differences, read_source, read_target
-from support.oracles.iceberg_tables import read_iceberg
+from support.oracles.iceberg_tables import read_catalog, read_iceberg
 from support.servers.s3 import BUCKET, S3
 from support.servers.servers import Server
 
@@ -24,6 +25,9 @@ SECRET = "s3cret sync"
 
 SCHEMES = {"duckdb": "duckdb", "delta": "delta+file", "iceberg": "iceberg+file"}
 """The kinds of targets, with the beginning of their URLs."""
+
+CATALOGS = ("sql", "glue")
+"""The kinds of targets that are catalogs of pyiceberg."""
 
 READERS = {"duckdb": read_target, "delta": read_delta, "iceberg": read_iceberg}
 """Readers of targets in folders and files, which other programs are."""
@@ -44,7 +48,7 @@ class Source:
     password_file: Path
     kind: str = "duckdb"
     store: S3 | None = None
-    """The object store of the target, if its kind is `delta+s3`."""
+    """The object store of the target, if it is in one."""
     prefix: str = field(default_factory=lambda: f"lake-{uuid.uuid4()}")
     """The prefix of the target in the bucket."""
 
@@ -59,6 +63,8 @@ class Source:
 
     @property
     def target(self) -> str:
+        if self.kind in CATALOGS:
+            return "iceberg://lake"
         if self.store is not None:
             return f"{self.kind}://{BUCKET}/{self.prefix}"
         return f"{SCHEMES[self.kind]}:///{self.file}"
@@ -66,6 +72,12 @@ class Source:
     @property
     def has_commit(self) -> bool:
         """True if the target contains a commit."""
+        if self.kind in CATALOGS:
+            catalog = load_catalog("lake")
+            return catalog.table_exists(("_binarrow", "sync")) and any(
+                "binarrow.position" in str(one.summary)
+                for one in catalog.load_table(("_binarrow", "sync")).snapshots()
+            )
         if self.store is not None:
             return any("/structures-" in one for one in self.store.objects(self.prefix))
         if self.kind != "duckdb":
@@ -111,6 +123,8 @@ class Source:
 
     def read(self, table: str) -> Rows:
         """Returns the rows of a table of the target."""
+        if self.kind in CATALOGS:
+            return read_catalog(load_catalog("lake"), table)
         if self.store is not None:
             return read_delta_store(f"s3://{BUCKET}/{self.prefix}", table, self.store.environment)
         return READERS[self.kind](self.file, table)

@@ -8,11 +8,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from pyiceberg import catalog
+from pyiceberg.utils.config import Config
 
 from support import live
 from support.servers.s3 import S3
 from support.servers.servers import Server
-from support.sync_source import SECRET, Source
+from support.sync_source import CATALOGS, SECRET, Source
 
 AS_INSTALLED = {
     "mysql": "--binlog-row-metadata=MINIMAL",
@@ -78,5 +80,10 @@ def source(request: pytest.FixtureRequest, started: Server, tmp_path: Path, kind
     password = tmp_path / "password"
     password.write_text(SECRET)
     password.chmod(0o600)
-    store = request.getfixturevalue("store") if kind == "delta+s3" else None
+    store = request.getfixturevalue("store") if kind in {"delta+s3", *CATALOGS} else None
+    if kind in CATALOGS:
+        patched = request.getfixturevalue("monkeypatch")
+        for name, value in store.catalog(kind, tmp_path).items():
+            patched.setenv(name, value)
+        patched.setattr(catalog, "_ENV_CONFIG", Config())
     return Source(started, tmp_path, password, kind, store)

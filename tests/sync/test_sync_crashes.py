@@ -20,6 +20,7 @@ from pyiceberg.catalog.sql import SqlCatalog
 from binarrow.syncing import (
     delta_folders,
     delta_table,
+    iceberg_files,
     iceberg_store,
     iceberg_table,
     lake,
@@ -51,7 +52,7 @@ PLACES: tuple[tuple[Any, str], ...] = (
     (delta_table.Table, "end"),
     (iceberg_store, "move_away"),
     (iceberg_table, "_write"),
-    (iceberg_table, "sync"),
+    (iceberg_files, "sync"),
     (SqlCatalog, "create_table"),
     (SqlCatalog, "commit_table"),
     (SqlCatalog, "drop_table"),

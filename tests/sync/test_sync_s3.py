@@ -16,7 +16,7 @@ from support.servers.s3 import KEY, SECRET
 from support.sync_source import SECRET as PASSWORD
 from support.sync_source import Source
 
-STRIDE = int(os.environ.get("BINARROW_SYNC_CRASHES", "13"))
+STRIDE = int(os.environ.get("BINARROW_SYNC_CRASHES", "23"))
 
 
 @pytest.fixture(scope="session", params=["mysql"])

@@ -114,8 +114,8 @@ def command(
         typer.Argument(
             metavar="TARGET",
             help="duckdb:///mirror.duckdb; delta+file:///lake; delta+s3://bucket/prefix;"
-            " iceberg+file:///lake; parquet+file:///changes with --mode history. An absolute path"
-            " begins with four slashes: duckdb:////var/lib/mirror.duckdb.",
+            " iceberg+file:///lake; iceberg://CATALOG; parquet+file:///changes with --mode history."
+            " An absolute path begins with four slashes: duckdb:////var/lib/mirror.duckdb.",
             show_default=False,
         ),
     ],

@@ -63,7 +63,7 @@ def command(
         typer.Argument(
             metavar="TARGET",
             help="The target of 'binarrow sync --mode mirror': duckdb:///mirror.duckdb;"
-            " delta+file:///lake; delta+s3://bucket/prefix; iceberg+file:///lake.",
+            " delta+file:///lake; delta+s3://bucket/prefix; iceberg+file:///lake; iceberg://CATALOG.",
             show_default=False,
         ),
     ],

@@ -28,8 +28,8 @@ from pyiceberg.io.pyarrow import (
 )
 from pyiceberg.table import StaticTable
 
-from binarrow.atomic_file import sync
 from binarrow.syncing.iceberg_columns import altered, columns_of, renamed, replaced
+from binarrow.syncing.iceberg_files import delete_old, delete_unused, files_of, path_of, sync_file
 from binarrow.syncing.operations import Alter, End, Versions, Write
 from binarrow.syncing.rows import TO_VERSION, VALID_TO
 from binarrow.syncing.versions import ended
@@ -67,8 +67,9 @@ class IcebergTable:
     """An Iceberg table of a sync, as it is now."""
 
     def __init__(
-        self, catalog: Catalog, name: Name, table: Table | None, folder: Path, sync_id: str
+        self, catalog: Catalog, name: Name, table: Table | None, folder: Path | None, sync_id: str
     ) -> None:
+        """`folder` is the folder for a new table; None if the catalog selects one."""
         self._catalog = catalog
         self._name = name
         self._table = table
@@ -95,15 +96,18 @@ class IcebergTable:
             self._commit(number, self._files(), change=replaced(self._table, schema))
             return
         self._catalog.create_namespace_if_not_exists(self._name[:1])
-        location = self._folder.with_name(f"{self._folder.name}-{number}")
-        location.mkdir(parents=True, exist_ok=True)
+        location = None
+        if self._folder is not None:
+            folder = self._folder.with_name(f"{self._folder.name}-{number}")
+            folder.mkdir(parents=True, exist_ok=True)
+            location = f"file://{folder}"
         self._table = self._catalog.create_table(
             self._name,
             schema,
-            location=f"file://{location}",
+            location=location,
             properties={**properties, AGE: str(HOUR), MARK: f"{self._sync_id} {number}"},
         )
-        sync(path_of(self._table.metadata_location))
+        sync_file(self._table.metadata_location)
 
     def clear(self, number: int) -> None:
         """Removes all rows."""
@@ -194,8 +198,13 @@ class IcebergTable:
         self._compact(self._table)
         age = timedelta(milliseconds=int(self._table.properties.get(AGE, HOUR)))
         oldest = datetime.now(UTC) - age
+        files = set() if self._folder is not None else files_of(self._table)
         self._table.maintenance.expire_snapshots().older_than(oldest).commit()
-        _delete_old(self._catalog.load_table(self._name), oldest.timestamp())
+        table = self._catalog.load_table(self._name)
+        if self._folder is not None:
+            delete_old(table, oldest.timestamp())
+        else:  # other tables may have files in the folder
+            delete_unused(table.io, files - files_of(table))
 
     # ------------------------------------------------------------------------ files
 
@@ -288,16 +297,11 @@ class IcebergTable:
         transaction.commit_transaction()
         current = table.current_snapshot()
         if current is not None and (deleted or written):
-            sync(path_of(current.manifest_list))
+            sync_file(current.manifest_list)
             for manifest in current.manifests(table.io):
                 if manifest.added_snapshot_id == current.snapshot_id:
-                    sync(path_of(manifest.manifest_path))
-        sync(path_of(table.metadata_location))
-
-
-def path_of(location: str) -> Path:
-    """Returns the path of a file or folder."""
-    return Path(location.removeprefix("file://"))
+                    sync_file(manifest.manifest_path)
+        sync_file(table.metadata_location)
 
 
 def _write(
@@ -310,7 +314,7 @@ def _write(
             metadata = transaction.table_metadata
             files += _dataframe_to_data_files(metadata, rows, table.io, identity, counter)
     for file in files:
-        sync(path_of(file.file_path))
+        sync_file(file.file_path)
     return files
 
 
@@ -328,24 +332,6 @@ def _between(keys: pa.Table) -> BooleanExpression:
                 least = GreaterThanOrEqual(term=name, value=bounds["min"])
                 condition = And(condition, least, LessThanOrEqual(term=name, value=bounds["max"]))
     return condition
-
-
-def _delete_old(table: Table, oldest: float) -> None:
-    """Deletes files that no snapshot has, if they are old enough."""
-    used = set()
-    for snapshot in table.snapshots():
-        used.add(path_of(snapshot.manifest_list))
-        for manifest in snapshot.manifests(table.io):
-            path = path_of(manifest.manifest_path)
-            if path not in used:
-                used.add(path)
-                for entry in manifest.fetch_manifest_entry(table.io):
-                    used.add(path_of(entry.data_file.file_path))
-    folder = path_of(table.location())
-    for pattern in ("data/*.parquet", "metadata/*.avro"):
-        for file in folder.glob(pattern):
-            if file not in used and file.stat().st_mtime < oldest:
-                file.unlink()
 
 
 __all__ = ["IcebergTable", "path_of"]

@@ -23,13 +23,16 @@ class Cause(NamedTuple):
 
 
 CAUSES = (
-    Cause("NoSuchBucket", "the bucket does not exist: create it, or correct the URL"),
+    Cause(
+        "NoSuchBucket|NO_SUCH_BUCKET", "the bucket does not exist: create it, or correct the URL"
+    ),
     Cause(
         "ExpiredToken|TokenRefreshRequired",
         "the credentials have expired: set new ones, and run the command again",
     ),
     Cause(
-        "InvalidAccessKeyId|SignatureDoesNotMatch|InvalidToken|AuthFailure|401 Unauthorized",
+        "InvalidAccessKeyId|SignatureDoesNotMatch|InvalidToken|AuthFailure|401 Unauthorized"
+        "|INVALID_ACCESS_KEY_ID|SIGNATURE_DOES_NOT_MATCH|INVALID_CLIENT_TOKEN_ID|INVALID_SIGNATURE",
         "the store does not accept the credentials: check AWS_ACCESS_KEY_ID and"
         " AWS_SECRET_ACCESS_KEY, or AWS_PROFILE",
     ),
@@ -39,7 +42,7 @@ CAUSES = (
         "the bucket is in another region: set AWS_REGION to it",
     ),
     Cause(
-        "AccessDenied|AllAccessDisabled|403 Forbidden|Unauthenticated",
+        "AccessDenied|AllAccessDisabled|403 Forbidden|Unauthenticated|ACCESS_DENIED",
         "access is denied: the credentials need s3:ListBucket on the bucket, and s3:GetObject,"
         " s3:PutObject and s3:DeleteObject on its objects",
     ),
@@ -50,16 +53,18 @@ CAUSES = (
     ),
     Cause("NotImplemented", "the store does not support the request: use another store"),
     Cause(
-        "NoSuchKey|404 Not Found|File not found",
+        "NoSuchKey|404 Not Found|File not found|NO_SUCH_KEY",
         "another program has deleted an object: load the tables into another place",
     ),
     Cause(
+        "SLOW_DOWN|INTERNAL_FAILURE|SERVICE_UNAVAILABLE|"
         r"SlowDown|TooManyRequests|InternalError|ServiceUnavailable|\b(429|500|502|503|504) [A-Z]"
         "|409 Conflict|ConditionalRequestConflict",
         "the store answers requests with errors: run the command again later",
         is_transient=True,
     ),
     Cause(
+        "Couldn't connect|Could not resolve host|"
         "dns error|failed to lookup|[Cc]onnection refused|kind: Connect|tcp connect|error trying to"
         " connect|Could not connect",
         "the store cannot be reached: check the network and AWS_ENDPOINT_URL, and run the command"
@@ -67,6 +72,7 @@ CAUSES = (
         is_transient=True,
     ),
     Cause(
+        "NETWORK_CONNECTION|REQUEST_TIMEOUT|"
         "timed out|[Tt]imeout|[Cc]onnection (reset|closed|was closed)|IncompleteMessage|incomplete"
         "|error sending request|error decoding response|broken pipe|[Uu]nexpected EOF",
         "the store does not answer: run the command again later",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -17,8 +18,8 @@ ALLOCATOR = "_RJEM_MALLOC_CONF"
 """The variable of the environment with the settings of the allocator of deltalake."""
 
 SUPPORTED = (
-    "duckdb:///FILE.duckdb, delta+file:///FOLDER, delta+s3://BUCKET/PREFIX, iceberg+file:///FOLDER"
-    " or parquet+file:///FOLDER"
+    "duckdb:///FILE.duckdb, delta+file:///FOLDER, delta+s3://BUCKET/PREFIX, iceberg+file:///FOLDER,"
+    " iceberg://CATALOG or parquet+file:///FOLDER"
 )
 
 
@@ -168,6 +169,43 @@ def _iceberg(rest: str, settings: Settings) -> Target:
     return Lake(LocalState(path), IcebergStore(path), settings)
 
 
+def _iceberg_catalog(rest: str, settings: Settings) -> Target:
+    try:
+        from pyiceberg.catalog import load_catalog
+        from pyiceberg.exceptions import NotInstalledError
+    except ImportError:
+        raise ConfigError(
+            "a target iceberg:// needs the package pyiceberg: pip install 'binarrow[iceberg]'"
+        ) from None
+    from binarrow.syncing.catalog_state import CatalogState
+    from binarrow.syncing.catalog_store import CatalogStore, errors_of_libraries
+    from binarrow.syncing.errors import SyncError
+    from binarrow.syncing.lake import Lake
+    from binarrow.syncing.store_errors import first_line
+
+    if re.fullmatch(r"[\w-]+", rest) is None:
+        raise ConfigError(
+            "a target iceberg:// has only the name of a catalog in pyiceberg's configuration: write"
+            " iceberg://CATALOG, and the place and the login into ~/.pyiceberg.yaml"
+        )
+    try:
+        catalog = load_catalog(rest)
+    except NotInstalledError as error:
+        raise ConfigError(f"the catalog {rest!r}: {error}") from None
+    except ValueError:
+        raise ConfigError(
+            f"pyiceberg has no complete settings of a catalog {rest!r}: write them into"
+            f" ~/.pyiceberg.yaml, or set PYICEBERG_CATALOG__{rest.upper()}__URI and __TYPE"
+        ) from None
+    except errors_of_libraries() as error:
+        raise SyncError(
+            f"the catalog {rest!r} cannot be reached, or refuses the login ({first_line(error)}):"
+            " check its settings"
+        ) from None
+    store = CatalogStore(catalog)
+    return Lake(CatalogState(rest, catalog, store, settings.busy_timeout), store, settings)
+
+
 def _parquet(rest: str, settings: Settings) -> Target:
     from binarrow.syncing.parquet_folder import ParquetFolder
 
@@ -189,6 +227,7 @@ _OPENERS: dict[str, Callable[[str, Settings], Target]] = {
     "delta+file": _delta,
     "delta+s3": _delta_s3,
     "iceberg+file": _iceberg,
+    "iceberg": _iceberg_catalog,
     "parquet+file": _parquet,
 }
 

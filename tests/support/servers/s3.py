@@ -11,9 +11,11 @@ import os
 import subprocess
 import sys
 import urllib.request
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -44,6 +46,20 @@ class S3:
             "AWS_REGION": "us-east-1",
             "AWS_CONFIG_FILE": os.devnull,
             "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
+        }
+
+    def catalog(self, kind: str, folder: Path) -> dict[str, str]:
+        """The variables of pyiceberg that describe a catalog `lake`, in SQLite or Glue, with its tables in the bucket."""
+        places = {
+            "sql": {"URI": f"sqlite:///{folder}/catalog.db"},
+            "glue": {"GLUE__ENDPOINT": self.endpoint, "GLUE__REGION": "us-east-1"},
+        }
+        return {
+            "PYICEBERG_CATALOG__LAKE__TYPE": kind,
+            **{f"PYICEBERG_CATALOG__LAKE__{name}": value for name, value in places[kind].items()},
+            "PYICEBERG_CATALOG__LAKE__WAREHOUSE": f"s3://{BUCKET}/{folder.name}-{uuid.uuid4()}",
+            "PYICEBERG_CATALOG__LAKE__S3__ENDPOINT": self.endpoint,
+            "PYICEBERG_CATALOG__LAKE__S3__REGION": "us-east-1",
         }
 
     def use(self, patched: pytest.MonkeyPatch) -> None:
