@@ -136,6 +136,34 @@ def test_transient_errors(shop: Source) -> None:
     assert versions() == before + 7
 
 
+@pytest.mark.parametrize(("skip", "keeps"), [(0, 0), (0, -1), (1, 0)])
+@pytest.mark.parametrize("is_rename", [False, True])
+def test_an_object_that_is_not_deleted(
+    shop: Source, skip: int, keeps: int, *, is_rename: bool
+) -> None:
+    """The answer to a request for many objects is 200, and contains an error of one of them.
+
+    The removal is completed before another table gets the name: else a later sync would remove it.
+    """
+    assert shop.store
+    shop.execute("CREATE TABLE u (id INT PRIMARY KEY, w INT)", "INSERT INTO u VALUES (7, 7)")
+    shop.sync()
+    if is_rename:
+        shop.execute("RENAME TABLE t TO s, u TO t")
+    else:
+        shop.execute("DROP TABLE t", "CREATE TABLE t (id INT PRIMARY KEY)")
+    shop.execute("INSERT INTO t (id) VALUES (8), (9)")
+    shop.store.fail(method="POST", skip=skip, times=1, keeps=keeps, code="ServiceUnavailable")
+    shop.sync(on_drop="drop")
+    shop.store.fail()
+    names = ["shop.t", "shop.s" if is_rename else "shop.u"]
+    shop.check(*names)
+    shop.execute("UPDATE t SET id = id + 100")
+    shop.sync(on_drop="drop")
+    shop.check(*names)
+    assert not any("/removed-" in one for one in shop.store.objects(shop.prefix))
+
+
 @pytest.mark.parametrize(
     "path", ["position.json", "_delta_log", "commit-.*rows", "part-", "structures", "lock.json"]
 )

@@ -132,8 +132,8 @@ class LakeTables:
         """
         deadline = time.monotonic() + self._patience
         while True:
-            self._state.check()
             try:
+                self._state.check()
                 self._apply(operation, number, versions)
             except self._store.conflicts:
                 if time.monotonic() >= deadline:

@@ -50,6 +50,8 @@ class StoreState:
         self._sync = uuid.uuid4().hex[:12]
         """The name of this sync in names of files."""
         self._tag: str | None = None
+        self._removals: list[str] = []
+        """The objects that name folders whose removal is not complete."""
 
     def _local(self) -> Path:
         return local_folder(f"{self._bucket.settings.endpoint} {self.shown}")
@@ -64,8 +66,14 @@ class StoreState:
         return self._lock
 
     def check(self) -> None:
-        """Checks that no other sync has taken the lock."""
+        """Checks that no other sync has taken the lock, and completes removals of folders.
+
+        A removal that failed must not remove a table that gets the name later.
+        """
         self._lock.check()
+        while self._removals:
+            self._finish_removal(self._removals[0])
+            del self._removals[0]
 
     def position(self) -> bytes | None:
         """Returns the last position, and makes it the one of this sync.
@@ -76,9 +84,9 @@ class StoreState:
         stored: dict[str, Any] = {} if found is None else json.loads(found[0])
         self._tag = None if found is None else found[1]
         self._replace(stored)
-        for name in self._bucket.names(OWN):
-            if name.startswith(f"{OWN}/{REMOVED}"):
-                self._finish_removal(name)
+        names = self._bucket.names(OWN)
+        self._removals = [one for one in names if one.startswith(f"{OWN}/{REMOVED}")]
+        self.check()
         return json.dumps(stored).encode() if "version" in stored else None
 
     def peek(self) -> bytes | None:
@@ -179,16 +187,17 @@ class StoreState:
     def remove_tables_folder(self, folder: str) -> None:
         """Removes a folder of a table at once, and then its objects.
 
-        An object names the folder first: if this sync ends, the next one removes the rest.
+        An object names the folder first: after an error, `check` or the next sync removes the rest.
         """
         name = f"{OWN}/{REMOVED}{uuid.uuid4()}"
+        self._removals.append(name)
         self._bucket.put(name, folder.encode())
-        self._finish_removal(name)
+        self.check()
 
     def _finish_removal(self, name: str) -> None:
         found = self._bucket.get(name)
         if found is not None:
-            self._bucket.delete(self._bucket.names(found[0].decode()), self.check)
+            self._bucket.delete(self._bucket.names(found[0].decode()), self._lock.check)
             self._bucket.delete([name])
 
     def reason(self, error: Exception) -> str:

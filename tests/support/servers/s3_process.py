@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import io
 import json
-import os
 import re
 import sys
 import threading
@@ -34,8 +34,8 @@ class Fault:
     """True if the request is executed, and only its answer is another one."""
     is_ignored: bool = False
     """True if the request is executed without its conditions, and has its own answer."""
-    kills: int = 0
-    """A process that is killed."""
+    keeps: int | None = None
+    """The place of an object that a request for several does not delete: the answer is 200, with an error."""
 
     def hits(self, method: str, path: str) -> bool:
         """True if the fault is to happen."""
@@ -73,16 +73,33 @@ class Faults:
                 environment.pop("HTTP_IF_NONE_MATCH", None)
                 environment.pop("HTTP_IF_MATCH", None)
                 return self._executed(environment, start_response)
+            if fault.keeps is not None:
+                return self._deleted_others(fault, environment, start_response)
             if fault.is_executed:
                 self._executed(environment, lambda *_: None)
-            if fault.kills:
-                os.kill(fault.kills, 9)
         text = f"<Error><Code>{fault.code}</Code><Message>a fault</Message></Error>".encode()
         start_response(
             f"{fault.status} Fault",
             [("Content-Type", "application/xml"), ("Content-Length", str(len(text)))],
         )
         return [text]
+
+    def _deleted_others(
+        self, fault: Fault, environment: dict[str, Any], start_response: Callable[..., Any]
+    ) -> list[bytes]:
+        given = environment["wsgi.input"].read(int(environment["CONTENT_LENGTH"])).decode()
+        objects = re.findall(r"<Object>.*?</Object>", given, re.S)
+        kept = objects[fault.keeps or 0]
+        rest = given.replace(kept, "") if objects[1:] else ""
+        if rest:
+            inner = {**environment, "wsgi.input": io.BytesIO(rest.encode())}
+            self._executed({**inner, "CONTENT_LENGTH": str(len(rest.encode()))}, lambda *_: None)
+        key = re.findall(r"<Key>.*?</Key>", kept)[0]
+        text = f"<DeleteResult><Error>{key}<Code>{fault.code}</Code><Message>a fault</Message></Error></DeleteResult>"
+        start_response(
+            "200 OK", [("Content-Type", "application/xml"), ("Content-Length", str(len(text)))]
+        )
+        return [text.encode()]
 
     def _executed(
         self, environment: dict[str, Any], start_response: Callable[..., Any]
