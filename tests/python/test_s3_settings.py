@@ -24,6 +24,7 @@ def home(tmp_path: Path) -> Path:
     (tmp_path / ".aws" / "credentials").write_text(
         "[lake]\naws_access_key_id = AKIA2\naws_secret_access_key = hidden2\n"
         "aws_session_token = hidden3\n"
+        "[plain]\naws_access_key_id = AKIA3\naws_secret_access_key = hidden4\n"
     )
     return tmp_path
 
@@ -63,6 +64,13 @@ def test_no_keys(home: Path) -> None:
         ({"AWS_PROFILE": "login"}, "the profile 'login' has no aws_access_key_id: set AWS_"),
         ({"AWS_PROFILE": "other"}, "the profile 'other' of AWS_PROFILE is neither in"),
         ({"AWS_ACCESS_KEY_ID": "AKIA1"}, "without a secret: set AWS_SECRET_ACCESS_KEY"),
+        ({"AWS_PROFILE": "plain", "AWS_SESSION_TOKEN": "hidden7"}, "unset it, or set AWS_ACCESS"),
+        (
+            {"AWS_ENDPOINT_URL": "hidden8:9000"},
+            "AWS_ENDPOINT_URL is not a URL, or contains a login",
+        ),
+        ({"AWS_ENDPOINT_URL_S3": "http://k:hidden9@a/"}, "AWS_ENDPOINT_URL_S3 is not a URL"),
+        ({"AWS_ENDPOINT_URL": "http://hidden10 a"}, "write for example http://127.0.0.1:9000"),
         ({"AWS_CONFIG_FILE": "BROKEN"}, "is not a file of profiles of AWS: correct it"),
     ],
 )
@@ -83,4 +91,5 @@ def test_the_libraries(home: Path) -> None:
     assert deltalake["aws_secret_access_key"] == "hidden2"
     assert (deltalake["allow_http"], deltalake["retry_timeout"]) == ("true", "1s")
     assert deltalake["conditional_put"] == "etag"
+    assert deltalake["aws_skip_signature"] == "false"
     assert found.of_pyarrow()["endpoint_override"] == "http://127.0.0.1:9000"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import configparser
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -57,13 +58,17 @@ class S3Settings:
             raise ConfigError(
                 "there is an access key for S3 without a secret: set AWS_SECRET_ACCESS_KEY, too"
             )
+        if keys[0] is not None and token is None and "AWS_SESSION_TOKEN" in given:
+            # The libraries would send it with the keys of the profile.
+            raise ConfigError(
+                "AWS_SESSION_TOKEN is set, and the keys are those of a profile: unset it, or set"
+                " AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, too"
+            )
         return cls(
             region=given.get("AWS_REGION")
             or given.get("AWS_DEFAULT_REGION")
             or profile.get("region", REGION),
-            endpoint=given.get("AWS_ENDPOINT_URL_S3")
-            or given.get("AWS_ENDPOINT_URL")
-            or profile.get("endpoint_url"),
+            endpoint=_endpoint(given, profile),
             access_key=keys[0],
             secret_key=keys[1],
             token=token,
@@ -82,6 +87,7 @@ class S3Settings:
             "access_key_id": self.access_key,
             "secret_access_key": self.secret_key,
             "session_token": self.token,
+            "skip_signature": None if self.access_key is None else "false",
         }
         return {name: value for name, value in given.items() if value is not None}
 
@@ -107,6 +113,28 @@ class S3Settings:
             "session_token": self.token,
         }
         return {name: value for name, value in given.items() if value is not None}
+
+
+def _endpoint(given: Mapping[str, str], profile: Mapping[str, str]) -> str | None:
+    """Returns the URL of the store; None for Amazon's.
+
+    Raises:
+        ConfigError: It is not a URL, or contains a login. The message does not contain it.
+    """
+    places = {
+        "AWS_ENDPOINT_URL_S3": given.get("AWS_ENDPOINT_URL_S3"),
+        "AWS_ENDPOINT_URL": given.get("AWS_ENDPOINT_URL"),
+        "endpoint_url of the profile": profile.get("endpoint_url"),
+    }
+    for name, value in places.items():
+        if value:
+            if re.fullmatch(r"https?://[^\s/@?#]+(/[^\s@?#]*)?", value) is None:
+                raise ConfigError(
+                    f"{name} is not a URL, or contains a login: write for example"
+                    " http://127.0.0.1:9000"
+                )
+            return value
+    return None
 
 
 def _profile(given: Mapping[str, str], name: str | None) -> dict[str, str]:
