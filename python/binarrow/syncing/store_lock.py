@@ -44,6 +44,12 @@ POLL = 0.5
 """Seconds between two looks at the lock of another sync."""
 
 
+def now() -> float:
+    """Returns the seconds of a clock that is not set, and also runs while the machine sleeps."""
+    clock = getattr(time, "CLOCK_BOOTTIME", None)
+    return time.monotonic() if clock is None else time.clock_gettime(clock)
+
+
 class StoreLock:
     """A lock in an object of a store, and a lock of this machine."""
 
@@ -113,7 +119,7 @@ class StoreLock:
 
     @property
     def _is_sure(self) -> bool:
-        return time.monotonic() < self._until
+        return now() < self._until
 
     def _take(self, former: str, owner: Path) -> None:
         """Takes the lock if there is none, or if its owner has ended."""
@@ -126,7 +132,7 @@ class StoreLock:
                 content = _content(found)
                 if seen is not None and content.get("id") != former:
                     raise self._busy(content)
-                seen, deadline = tag, time.monotonic() + LEASE
+                seen, deadline = tag, now() + LEASE
                 if content.get("id") != former:
                     LOG.info(
                         "%s has the lock of another sync: if it has ended, its lock ends after"
@@ -135,9 +141,9 @@ class StoreLock:
                         LEASE,
                     )
             is_free = found is None or _content(found).get("id") == former
-            if is_free or time.monotonic() >= deadline:
+            if is_free or now() >= deadline:
                 replace_file(owner, self._id.encode())
-                began = time.monotonic()
+                began = now()
                 taken = self._bucket.put_if(self._name, self._text(), tag)
                 if taken is None:
                     raise self._busy(_content(self._bucket.get(self._name)))
@@ -174,7 +180,7 @@ class StoreLock:
 
     def _renew(self) -> None:
         with self._mutex:
-            began = time.monotonic()
+            began = now()
             tag = self._quick.put_if(self._name, self._text(), self._tag)
             if tag is None:
                 found = self._quick.get(self._name)
