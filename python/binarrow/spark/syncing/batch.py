@@ -8,7 +8,7 @@ the key. In a history, the commit contains the number of the batch, and is not r
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Literal
 
 from binarrow import SchemaError
@@ -68,12 +68,21 @@ class BatchWriter:
             frame.unpersist()
 
     def _write(self, frame: DataFrame, batch_id: int) -> None:
-        spark = frame.sparkSession
-        query = str(spark.sparkContext.getLocalProperty("sql.streaming.queryId"))
+        query = query_of(frame)
         found, dropped = summarize(frame)
         names = {*found, *(name for name in self._created if name[0] in dropped)}
-        if self._is_first:
-            names |= set(self._structures.selected())
+        for name, structure, mirror in self._opened(frame.sparkSession, names, query):
+            documents = found.get(name) or Documents(emptied=dropped.get(name[0]))
+            if documents.rows or documents.emptied is not None:
+                table = Table(name, structure, documents, mirror)
+                self._write_table(frame, table, query, batch_id)
+        self._is_first = False
+
+    def _opened(
+        self, spark: SparkSession, changed: set[Name], query: str
+    ) -> Iterator[tuple[Name, Structure, TableMirror]]:
+        """Yields the tables of a batch, each after it was created or checked."""
+        names = changed | set(self._structures.selected()) if self._is_first else changed
         check_letter_case(names | self._created)
         structures = self._structures.of(names)
         self._check_keys(structures)
@@ -86,13 +95,7 @@ class BatchWriter:
                     shown(name),
                 )
                 continue
-            mirror = self._begin(spark, name, structure, query)
-            documents = found.get(name) or Documents(emptied=dropped.get(name[0]))
-            is_changed = documents.rows or documents.emptied is not None
-            if is_changed or (self._is_first and self._mode == "mirror"):
-                table = _Table(name, structure, documents, mirror)
-                self._write_table(frame, table, query, batch_id)
-        self._is_first = False
+            yield name, structure, self._begin(spark, name, structure, query)
 
     def _check_keys(self, structures: dict[Name, Structure]) -> None:
         keyless = sorted(shown(name) for name, structure in structures.items() if not structure.key)
@@ -132,15 +135,10 @@ class BatchWriter:
             return list(structure.schema.fields)
         return _own(structure.schema)
 
-    def _write_table(self, frame: DataFrame, table: _Table, query: str, batch_id: int) -> None:
-        mirror, structure = table.mirror, table.structure
-        schema = structure.schema
-        held = mirror.schema()
-        assert held is not None  # noqa: S101 - it was created
-        if self._schema_changes == "fail":
-            _check_unchanged(table.name, _own(schema), held)
+    def _write_table(self, frame: DataFrame, table: Table, query: str, batch_id: int) -> None:
+        mirror, schema = table.mirror, table.structure.schema
+        known = self._known(table)
         if self._mode == "history":
-            known = table.with_dropped_columns(held)
             rows = table_of(frame, shown(table.name), known)
             append(mirror, rows, query, batch_id)
             return
@@ -161,8 +159,27 @@ class BatchWriter:
         if columns:
             self._filled.fill(mirror, table.name, structure, columns)
 
+    def _known(self, table: Table) -> StructType:
+        """Returns the columns of a table's changes.
 
-class _Table:
+        Raises:
+            SchemaError: They differ from those of the target in a way that is not supported.
+        """
+        held = table.mirror.schema()
+        assert held is not None  # noqa: S101 - it was created
+        if self._schema_changes == "fail":
+            _check_unchanged(table.name, _own(table.structure.schema), held)
+        if self._mode == "history":
+            return table.with_dropped_columns(held)
+        return table.structure.schema
+
+
+def query_of(frame: DataFrame) -> str:
+    """Returns the id of the streaming query of a batch."""
+    return str(frame.sparkSession.sparkContext.getLocalProperty("sql.streaming.queryId"))
+
+
+class Table:
     """A table of a batch."""
 
     def __init__(
@@ -233,4 +250,4 @@ def _plain(fields: Iterable[StructField]) -> StructType:
     return StructType([StructField(field.name, field.dataType) for field in fields])
 
 
-__all__ = ["QUERY", "BatchWriter"]
+__all__ = ["QUERY", "BatchWriter", "Table", "query_of"]

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.types import StructField
 
+    from binarrow.spark.mirror.columns import Difference
     from binarrow.spark.mirror.table import TableMirror
 
 BATCH = "binarrow.sync.batch"
@@ -25,15 +26,10 @@ def append(mirror: TableMirror, rows: DataFrame, query: str, batch_id: int) -> N
     Delta ignores a transaction of a query whose number it has. Iceberg has no such numbers: its
     snapshots contain the number of their batch, and only the last batch of a query is repeated.
     """
-    if mirror.format == "iceberg" and _is_written(mirror, query, batch_id):
+    if mirror.format == "iceberg" and is_written(mirror, query, batch_id):
         return
-    held = mirror.schema()
-    assert held is not None  # noqa: S101 - the caller has created it
-    is_case_sensitive = rows.sparkSession.conf.get("spark.sql.caseSensitive") == "true"
     fields = tuple(rows.schema.fields)
-    changes = Changes(rows, fields, (), "_", has_present=False, is_case_sensitive=is_case_sensitive)
-    difference = compare(mirror.name, held, changes, "null")
-    mirror.evolve(difference)
+    difference = evolve(mirror, fields)
     ordered = rows.selectExpr(
         *(
             f"CAST({_value(fields, difference.places.get(field.name))}"
@@ -49,10 +45,21 @@ def append(mirror: TableMirror, rows: DataFrame, query: str, batch_id: int) -> N
         ordered.writeTo(mirror.name).option(mark, f"{query} {batch_id}").append()
 
 
+def evolve(mirror: TableMirror, fields: tuple[StructField, ...]) -> Difference:
+    """Adds the columns of changes that a table lacks, and widens types."""
+    held = mirror.spark.table(mirror.name)
+    case = mirror.spark.conf.get("spark.sql.caseSensitive")
+    changes = Changes(held, fields, (), "_", has_present=False, is_case_sensitive=case == "true")
+    difference = compare(mirror.name, held.schema, changes, "null")
+    mirror.evolve(difference)
+    return difference
+
+
 def _value(fields: Sequence[StructField], place: int | None) -> str:
     return "NULL" if place is None else quoted_name(fields[place].name)
 
 
-def _is_written(mirror: TableMirror, query: str, batch_id: int) -> bool:
+def is_written(mirror: TableMirror, query: str, batch_id: int) -> bool:
+    """True if an Iceberg table has the snapshot of a batch."""
     snapshots = mirror.spark.table(f"{mirror.name}.snapshots")
     return not snapshots.where(f"summary['{BATCH}'] = '{query} {batch_id}'").isEmpty()

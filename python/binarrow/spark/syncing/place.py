@@ -67,6 +67,11 @@ class Place:
         """True if the tables are in a local folder."""
         return self.folder.startswith("/")
 
+    @property
+    def may_be_local(self) -> bool:
+        """True if the tables are in a local folder, or in a catalog, which may be in one."""
+        return self.is_local or self.catalog is not None
+
     def table(self, name: Name) -> str:
         """Returns the name of a table in Spark's SQL."""
         if self.catalog is None:

@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from binarrow import ConfigError
+from binarrow.spark.direct.ranges import FORMAT, RangesSource
 from binarrow.spark.live.options import LiveOptions
 from binarrow.spark.live.place import SNAPSHOT
 from binarrow.spark.messages import naming_options
 from binarrow.spark.registration import register
 from binarrow.spark.source_options import SourceOptions
 from binarrow.spark.syncing.batch import BatchWriter
-from binarrow.spark.syncing.filled_columns import FilledColumns
+from binarrow.spark.syncing.files import FilesWriter
 from binarrow.spark.syncing.place import OWN, Place
 from binarrow.spark.syncing.structures import Structures
 from binarrow.syncing.settings import patterns
@@ -41,6 +42,7 @@ def sync(
     every: float = 10.0,
     schema_changes: Literal["follow", "fail"] = "follow",
     on_truncate: OnTruncate = "apply",
+    files: Literal["auto", "spark"] = "auto",
     checkpoint: str | os.PathLike[str] | None = None,
     password_file: str | os.PathLike[str] | None = None,
     options: Mapping[str, str] | None = None,
@@ -78,6 +80,11 @@ def sync(
         on_truncate: The reaction to TRUNCATE and to DROP TABLE followed by CREATE TABLE:
             ``"apply"``, ``"keep"`` (the target keeps its rows) or ``"fail"``. A table that the
             server has dropped keeps its rows in each case.
+        files: The programs that write the files of ``mode="history"``. With ``"auto"``, tasks write
+            them while they decode the log, and the driver commits them, if the target is in a local
+            or shared folder. Then ``numInputRows`` in the query's progress is the number of ranges,
+            not of changes. Batches and tables for which this is not possible are written by Spark,
+            and a message is logged. With ``"spark"``, Spark writes all files.
         checkpoint: The folder of the query's checkpoint. By default ``_binarrow_spark`` in a local
             folder ``target``; other targets need it.
         password_file: A file on the driver with the password in its first line.
@@ -92,7 +99,7 @@ def sync(
         ConfigError: An argument is not valid.
         SchemaError, SyncError: By the query: a table cannot be synced. The message says what to do.
     """
-    _check(spark, mode, schema_changes, on_truncate, every)
+    _check(spark, mode, schema_changes, on_truncate, files, every)
     place = Place.parse(target)
     folder = _checkpoint(place, checkpoint)
     given = {
@@ -112,16 +119,18 @@ def sync(
     with naming_options(hides_traceback=False):
         parsed = SourceOptions.parse(given)
     assert isinstance(parsed.place, LiveOptions)  # noqa: S101 - the options contain a URL
-    writer = BatchWriter(
-        place,
-        Structures(parsed, parsed.place),
-        FilledColumns({**given, "startingOffsets": SNAPSHOT}),
-        mode,
-        schema_changes,
-        loads=parsed.place.loads,
-    )
+    arguments = (place, Structures(parsed, parsed.place), mode, schema_changes)
+    loads = parsed.place.loads
     register(spark)
-    changes = spark.readStream.format("binarrow").options(**given).load()
+    writer: BatchWriter
+    if mode == "history" and files == "auto" and place.may_be_local:
+        spark.dataSource.register(RangesSource)
+        source = FORMAT
+        writer = FilesWriter(*arguments, loads=loads, options=parsed, live=parsed.place)
+    else:
+        source = "binarrow"
+        writer = BatchWriter(*arguments, loads=loads)
+    changes = spark.readStream.format(source).options(**given).load()
     stream = changes.writeStream.foreachBatch(writer).option("checkpointLocation", folder)
     if once:
         return stream.trigger(availableNow=True).start()
@@ -138,7 +147,12 @@ _RESERVED = (
 
 
 def _check(
-    spark: SparkSession, mode: str, schema_changes: str, on_truncate: str, every: float
+    spark: SparkSession,
+    mode: str,
+    schema_changes: str,
+    on_truncate: str,
+    files: str,
+    every: float,
 ) -> None:
     if mode == "scd2":
         raise ConfigError(
@@ -149,6 +163,7 @@ def _check(
         "mode": (mode, ("mirror", "history")),
         "schema_changes": (schema_changes, ("follow", "fail")),
         "on_truncate": (on_truncate, tuple(_TRUNCATES)),
+        "files": (files, ("auto", "spark")),
     }
     for name, (word, known) in words.items():
         if word not in known:

@@ -1,0 +1,142 @@
+"""Delta tables: the session's Delta Lake commits the files that tasks have written."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+from binarrow.spark.direct.errors import UnfitError
+from binarrow.spark.direct.layout import Layout, check_storable, codec
+from binarrow.spark.direct.target import BatchId, Outcome, default_file_system, local_folder
+from binarrow.spark.schema import arrow_schema
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from binarrow.spark.direct.writer import WrittenFile
+    from binarrow.spark.mirror.table import TableMirror
+
+_FEATURES = {
+    *("appendOnly", "invariants", "checkConstraints", "generatedColumns", "changeDataFeed"),
+    *("timestampNtz", "deletionVectors", "domainMetadata", "inCommitTimestamp", "v2Checkpoint"),
+    *("vacuumProtocolCheck", "typeWidening", "typeWidening-preview", "rowTracking"),
+}
+"""The features of a table that do not change its new files, or whose properties are checked."""
+
+_PROPERTIES = ("delta.constraints.", "delta.columnMapping.mode", "delta.universalFormat.")
+"""The beginnings of properties that change the files, or with which Spark checks each row."""
+
+_COLUMN_PROPERTIES = ("delta.", "CURRENT_DEFAULT", "EXISTS_DEFAULT")
+"""The beginnings of properties of columns whose values Spark computes or checks."""
+
+
+class DeltaFiles:
+    """Delta tables of a folder or a catalog."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._spark = cast("Any", spark)
+        self._jvm = self._spark._jvm  # noqa: SLF001 - Delta has no Python functions for this
+        self._delta = self._jvm.org.apache.spark.sql.delta
+        self._default = default_file_system(spark)
+
+    def layout(self, mirror: TableMirror) -> Layout:
+        """Returns the layout of the files of a table.
+
+        Raises:
+            UnfitError: Only Spark can write them.
+        """
+        return self._layout(self._begin(mirror))
+
+    def commit(
+        self, mirror: TableMirror, layout: Layout, files: Sequence[WrittenFile], batch: BatchId
+    ) -> Outcome:
+        """Adds files to a table in one commit, unless the table has the batch already.
+
+        Raises:
+            UnfitError: Only Spark can write files of the table now.
+        """
+        transaction = self._begin(mirror)
+        if transaction.txnVersion(batch.query) >= batch.number:
+            return Outcome.PRESENT
+        if not self._layout(transaction).has_columns_of(layout):
+            return Outcome.CHANGED
+        now = time.time_ns() // 1_000_000
+        mark = {"appId": batch.query, "version": batch.number, "lastUpdated": now}
+        actions = [{"txn": mark}, *(_action(file, now) for file in files)]
+        parsed = [self._delta.actions.Action.fromJson(json.dumps(action)) for action in actions]
+        append = self._jvm.org.apache.spark.sql.streaming.OutputMode.Append()
+        operation = self._delta.DeltaOperations.StreamingUpdate(
+            append, batch.query, batch.number, self._none()
+        )
+        no_tags = self._jvm.scala.collection.immutable.HashMap()
+        transaction.commit(self._sequence(parsed), operation, no_tags)
+        return Outcome.COMMITTED
+
+    def _begin(self, mirror: TableMirror) -> Any:
+        """Begins a transaction, which reads the newest version of the table."""
+        session = self._spark._jsparkSession  # noqa: SLF001
+        parser = session.sessionState().sqlParser()
+        name = parser.parseTableIdentifier(mirror.name)
+        log = self._delta.DeltaLog.forTable(session, name)
+        return log.startTransaction()
+
+    def _layout(self, transaction: Any) -> Layout:
+        from pyspark.sql.types import StructType
+
+        metadata = transaction.metadata()
+        if metadata.partitionColumns().nonEmpty():
+            raise UnfitError("the table is partitioned")
+        self._check_features(transaction.protocol())
+        properties = dict(self._map(metadata.configuration()))
+        for name, value in properties.items():
+            if name.startswith(_PROPERTIES) and value != "none":
+                raise UnfitError(f"the table has the property {name}")
+        schema = StructType.fromJson(json.loads(metadata.schemaString()))
+        for field in schema.fields:
+            if not field.nullable or any(
+                key.startswith(_COLUMN_PROPERTIES) for key in field.metadata
+            ):
+                raise UnfitError(f"the table has conditions or defaults for {field.name}")
+        columns = arrow_schema(schema)
+        check_storable(columns, lists=True)
+        return Layout(
+            folder=local_folder(transaction.deltaLog().dataPath().toString(), self._default),
+            columns=columns,
+            compression=codec(self._spark.conf.get("spark.sql.parquet.compression.codec")),
+            is_case_sensitive=self._spark.conf.get("spark.sql.caseSensitive") == "true",
+            has_statistics=True,
+        )
+
+    def _check_features(self, protocol: Any) -> None:
+        names = protocol.readerAndWriterFeatureNames()
+        unknown = sorted(set(self._list(names)) - _FEATURES)
+        if unknown:
+            raise UnfitError(f"the table has the features {', '.join(unknown)}")
+
+    def _none(self) -> Any:
+        return self._jvm.scala.Option.empty()
+
+    def _sequence(self, found: list[Any]) -> Any:
+        return self._jvm.scala.jdk.javaapi.CollectionConverters.asScala(found).toSeq()
+
+    def _list(self, found: Any) -> list[Any]:
+        return list(self._jvm.scala.jdk.javaapi.CollectionConverters.asJava(found))
+
+    def _map(self, found: Any) -> Any:
+        return self._jvm.scala.jdk.javaapi.CollectionConverters.asJava(found)
+
+
+def _action(file: WrittenFile, now: int) -> dict[str, Any]:
+    """Returns the action of Delta's log that adds a file."""
+    return {
+        "add": {
+            "path": file.path.rpartition("/")[2],
+            "partitionValues": {},
+            "size": file.size,
+            "modificationTime": now,
+            "dataChange": True,
+            "stats": file.statistics,
+        }
+    }

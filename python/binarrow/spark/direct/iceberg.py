@@ -1,0 +1,115 @@
+"""Iceberg tables: the session's Iceberg commits the files that tasks have written."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from binarrow.spark.direct.errors import UnfitError
+from binarrow.spark.direct.layout import Layout, check_storable, codec
+from binarrow.spark.direct.target import BatchId, Outcome, default_file_system, local_folder
+from binarrow.spark.schema import arrow_schema
+from binarrow.spark.syncing.history import BATCH, is_written
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import SparkSession
+
+    from binarrow.spark.direct.writer import WrittenFile
+    from binarrow.spark.mirror.table import TableMirror
+
+_COMPRESSION = "write.parquet.compression-codec"
+
+_PROPERTIES = ("write.data.path", "write.object-storage.enabled", "write.location-provider.impl")
+"""Properties of tables whose files are in other folders."""
+
+
+class IcebergFiles:
+    """Iceberg tables of a catalog of the session."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._spark = cast("Any", spark)
+        self._iceberg = self._spark._jvm.org.apache.iceberg  # noqa: SLF001 - its Java API
+        self._default = default_file_system(spark)
+
+    def layout(self, mirror: TableMirror) -> Layout:
+        """Returns the layout of the files of a table.
+
+        Raises:
+            UnfitError: Only Spark can write them.
+        """
+        return self._layout(self._table(mirror))
+
+    def commit(
+        self, mirror: TableMirror, layout: Layout, files: Sequence[WrittenFile], batch: BatchId
+    ) -> Outcome:
+        """Adds files to a table in one commit, unless the table has the batch already.
+
+        Raises:
+            UnfitError: Only Spark can write files of the table now.
+        """
+        if is_written(mirror, batch.query, batch.number):
+            return Outcome.PRESENT
+        table = self._table(mirror)
+        if not self._layout(table).has_columns_of(layout):
+            return Outcome.CHANGED
+        append = table.newAppend()
+        for file in files:
+            append.appendFile(self._data_file(table, file))
+        append.set(BATCH, f"{batch.query} {batch.number}")
+        append.commit()
+        return Outcome.COMMITTED
+
+    def _table(self, mirror: TableMirror) -> Any:
+        session = self._spark._jsparkSession  # noqa: SLF001
+        table = self._iceberg.spark.Spark3Util.loadIcebergTable(session, mirror.name)
+        table.refresh()
+        return table
+
+    def _layout(self, table: Any) -> Layout:
+        properties = dict(table.properties())
+        if table.spec().isPartitioned() or table.sortOrder().isSorted():
+            raise UnfitError("the table is partitioned or sorted")
+        found = [name for name in _PROPERTIES if name in properties]
+        if found:
+            raise UnfitError(f"the table has the property {found[0]}")
+        if properties.get("write.format.default", "parquet") != "parquet":
+            raise UnfitError("the files of the table are not Parquet")
+        folder = local_folder(str(table.location()), self._default)
+        return Layout(
+            folder=str(Path(folder) / "data"),
+            columns=self._columns(table.schema()),
+            compression=codec(properties.get(_COMPRESSION, "zstd")),
+            is_case_sensitive=self._spark.conf.get("spark.sql.caseSensitive") == "true",
+            has_statistics=False,
+        )
+
+    def _columns(self, schema: Any) -> pa.Schema:
+        """Returns the columns of a table with their ids, which readers need."""
+        import pyarrow as pa
+        from pyspark.sql.types import StructType
+
+        converted = self._iceberg.spark.SparkSchemaUtil.convert(schema)
+        columns = arrow_schema(StructType.fromJson(json.loads(converted.json())))
+        ids = {column.name(): column.fieldId() for column in schema.columns()}
+        found = pa.schema(
+            pa.field(field.name, field.type, metadata={"PARQUET:field_id": str(ids[field.name])})
+            for field in columns
+        )
+        check_storable(found, lists=False)  # their elements have ids too
+        return found
+
+    def _data_file(self, table: Any, file: WrittenFile) -> Any:
+        metrics = self._iceberg.parquet.ParquetUtil.fileMetrics(
+            table.io().newInputFile(file.path), self._iceberg.MetricsConfig.forTable(table)
+        )
+        builder = self._iceberg.DataFiles.builder(table.spec())
+        return (
+            builder.withPath(file.path)
+            .withFormat("parquet")
+            .withFileSizeInBytes(file.size)
+            .withMetrics(metrics)
+            .build()
+        )

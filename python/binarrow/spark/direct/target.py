@@ -1,0 +1,73 @@
+"""A format whose tables accept files that other programs have written."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import TYPE_CHECKING, Any, Protocol
+
+from binarrow.spark.direct.errors import UnfitError
+
+if TYPE_CHECKING:
+    from binarrow.spark.direct.layout import Layout
+    from binarrow.spark.direct.writer import WrittenFile
+    from binarrow.spark.mirror.table import TableMirror
+
+
+@dataclass(frozen=True)
+class BatchId:
+    """The number of a batch of a query."""
+
+    query: str
+    number: int
+
+
+class Outcome(Enum):
+    """The outcome of a commit."""
+
+    COMMITTED = auto()
+    PRESENT = auto()
+    """The table had the batch already. The files are not used."""
+    CHANGED = auto()
+    """The columns of the table are not those of the files any more. They are not used."""
+
+
+class FileTarget(Protocol):
+    """The tables of a format."""
+
+    def layout(self, mirror: TableMirror) -> Layout:
+        """Returns the layout of the files of a table.
+
+        Raises:
+            UnfitError: Only Spark can write them.
+        """
+
+    def commit(
+        self, mirror: TableMirror, layout: Layout, files: Sequence[WrittenFile], batch: BatchId
+    ) -> Outcome:
+        """Adds files to a table in one commit, unless the table has the batch already.
+
+        Raises:
+            UnfitError: Only Spark can write files of the table now.
+        """
+
+
+def local_folder(location: str, default: str) -> str:
+    """Returns the local path of a location, which may be a path of the default file system.
+
+    Raises:
+        UnfitError: It is not on a local file system.
+    """
+    if location.startswith("/"):
+        location = f"{default.rstrip('/')}{location}"
+    found = re.fullmatch(r"file:(?://)?(/.*)", location)
+    if found is None:
+        raise UnfitError("its files are not in a local or shared folder")
+    return found[1].rstrip("/")
+
+
+def default_file_system(spark: Any) -> str:
+    """Returns the URI of the file system of paths without a scheme."""
+    return str(spark.sparkContext._jsc.hadoopConfiguration().get("fs.defaultFS", "file:///"))  # noqa: SLF001

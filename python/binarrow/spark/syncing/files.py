@@ -1,0 +1,235 @@
+"""Writes the changes of a batch as files that tasks have written, if each table permits it.
+
+Otherwise the batch is read as documents and written by Spark. Both ways write the same rows, and
+mark their commits with the same number. So a batch may be repeated in the other way.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from binarrow.options import ENVELOPE_COLUMNS
+from binarrow.spark.direct.delta import DeltaFiles
+from binarrow.spark.direct.errors import UnfitError
+from binarrow.spark.direct.iceberg import IcebergFiles
+from binarrow.spark.direct.target import BatchId, FileTarget, Outcome
+from binarrow.spark.direct.task import RESULT, Settings, TaskResult, document_task, file_task
+from binarrow.spark.live.live_range import RangeReader
+from binarrow.spark.live.login import with_secret
+from binarrow.spark.schema import arrow_schema, tables_schema
+from binarrow.spark.syncing.batch import BatchWriter, Table, query_of
+from binarrow.spark.syncing.documents import Documents
+from binarrow.spark.syncing.history import evolve
+from binarrow.syncing.names import Name, shown
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from binarrow.spark.direct.layout import Layout
+    from binarrow.spark.direct.writer import WrittenFile
+    from binarrow.spark.live.options import LiveOptions
+    from binarrow.spark.mirror.table import TableMirror
+    from binarrow.spark.source_options import SourceOptions
+
+LOG = logging.getLogger("binarrow.spark")
+
+PASSES = 2
+"""The number of times that a batch is decoded into files. The second one knows all columns."""
+
+
+class FilesWriter(BatchWriter):
+    """The function for ``foreachBatch`` that writes a history. Its frames contain ranges."""
+
+    def __init__(
+        self, *arguments: Any, options: SourceOptions, live: LiveOptions, **keywords: Any
+    ) -> None:
+        super().__init__(*arguments, **keywords)
+        self._live = live
+        self._documents = tables_schema(types=options.read["types"])
+        self._reader = RangeReader.of(options, arrow_schema(self._documents), live, is_stream=True)
+        self._layouts: dict[Name, Layout] = {}
+        self._refused: dict[Name, str] = {}
+        self._is_direct = True
+        self._may_have_leftovers = True
+
+    def __call__(self, frame: DataFrame, batch_id: int) -> None:
+        """Writes the changes of a batch."""
+        if self._is_direct and self._write_files(frame, BatchId(query_of(frame), batch_id)):
+            return
+        task = document_task(self._reader, with_secret(self._live.target))
+        super().__call__(frame.mapInArrow(task, self._documents), batch_id)
+
+    def _write_files(self, frame: DataFrame, batch: BatchId) -> bool:
+        """Writes a batch as files; false if Spark has to write it."""
+        spark = frame.sparkSession
+        target: FileTarget = (
+            DeltaFiles(spark) if self._place.format == "delta" else IcebergFiles(spark)
+        )
+        if self._is_first:
+            for name, _, mirror in self._opened(spark, set(), batch.query):
+                self._find_layout(target, name, mirror)
+            self._is_first = False
+        for _ in range(PASSES):
+            found = self._decode(frame, batch)
+            try:
+                self._check(found)
+                mirrors = self._evolved(target, spark, found, batch.query)
+                is_complete = not found.unknown and self._commit(target, mirrors, found, batch)
+            except _ObstacleError as obstacle:
+                LOG.info("batch %d is written by Spark: %s", batch.number, obstacle)
+                return False
+            finally:
+                found.delete_unused()
+            if is_complete:
+                self._may_have_leftovers = False
+                return True
+        LOG.info("batch %d is written by Spark: its rows need other types", batch.number)
+        return False
+
+    def _decode(self, frame: DataFrame, batch: BatchId) -> _Found:
+        """Decodes the ranges of a batch into files."""
+        spark = frame.sparkSession
+        settings = Settings(
+            reader=self._reader,
+            login=with_secret(self._live.target),
+            layouts=dict(self._layouts),
+            refused=dict(self._refused),
+            prefix=_prefix(batch),
+            spark_version=spark.version,
+        )
+        results = frame.mapInArrow(file_task(settings), RESULT).collect()
+        found = _Found(dict(settings.layouts))
+        for row in results:
+            found.add(TaskResult.from_json(row.result))
+        if spark.conf.get("spark.speculation", "false") == "true":
+            found.has_other_attempts = True
+        return found
+
+    def _check(self, found: _Found) -> None:
+        """Checks that the files of tasks can be committed."""
+        if found.obstacle is not None:
+            if found.is_lasting:
+                self._stop(found.obstacle)
+            raise _ObstacleError(found.obstacle)
+        for file in found.files():
+            path = Path(file.path)
+            if not path.exists() or path.stat().st_size != file.size:
+                reason = (
+                    "the driver does not have the files that tasks write: the folder is not shared"
+                )
+                self._stop(reason)
+                raise _ObstacleError(reason)
+
+    def _stop(self, reason: str) -> None:
+        """Stops writing files until the query is started again."""
+        self._is_direct = False
+        LOG.warning("tasks do not write the files of the tables, so Spark writes them: %s", reason)
+
+    def _evolved(
+        self, target: FileTarget, spark: SparkSession, found: _Found, query: str
+    ) -> dict[Name, TableMirror]:
+        """Adds the columns that the tables of a batch lack, and returns these tables."""
+        mirrors = {}
+        envelope = {f"_{column}" for column in ENVELOPE_COLUMNS}
+        for name, structure, mirror in self._opened(spark, set(found.columns), query):
+            columns = [each - envelope for each in found.columns[name]]
+            table = Table(name, structure, Documents(rows=1, columns=columns), mirror)
+            evolve(mirror, tuple(self._known(table).fields))
+            self._find_layout(target, name, mirror)
+            mirrors[name] = mirror
+        return mirrors
+
+    def _find_layout(self, target: FileTarget, name: Name, mirror: TableMirror) -> None:
+        self._refused.pop(name, None)
+        self._layouts.pop(name, None)
+        try:
+            self._layouts[name] = target.layout(mirror)
+        except UnfitError as error:
+            self._refused[name] = str(error)
+
+    def _commit(
+        self,
+        target: FileTarget,
+        mirrors: dict[Name, TableMirror],
+        found: _Found,
+        batch: BatchId,
+    ) -> bool:
+        """Commits the files of each table. Returns false if a table has other columns now."""
+        is_complete = True
+        for name, mirror in sorted(mirrors.items(), key=lambda item: item[0]):
+            files, layout = found.by_table.get(name, []), found.layouts[name]
+            unused = found.by_table.pop(name, [])  # their state is not known after an error
+            try:
+                outcome = target.commit(mirror, layout, files, batch)
+            except UnfitError as error:
+                found.by_table[name] = unused
+                self._refused[name] = str(error)
+                raise _ObstacleError(f"{shown(name)}: {error}") from None
+            if outcome is not Outcome.COMMITTED:
+                found.by_table[name] = unused
+            elif self._may_have_leftovers or found.has_other_attempts:
+                _delete_others(layout.folder, batch, files)
+            is_complete &= outcome is not Outcome.CHANGED
+        return is_complete
+
+
+class _ObstacleError(Exception):
+    """A batch cannot be written as files."""
+
+
+@dataclass
+class _Found:
+    """The results of all tasks of a batch."""
+
+    layouts: dict[Name, Layout]
+    """The layouts of the files."""
+    by_table: dict[Name, list[WrittenFile]] = field(default_factory=dict)
+    """The files that no commit contains."""
+    columns: dict[Name, list[set[str]]] = field(default_factory=dict)
+    unknown: set[Name] = field(default_factory=set)
+    obstacle: str | None = None
+    is_lasting: bool = False
+    has_other_attempts: bool = False
+    """True if there may be files of other attempts of the tasks."""
+
+    def add(self, result: TaskResult) -> None:
+        """Adds the result of a task."""
+        for file in result.files:
+            self.by_table.setdefault(file.name, []).append(file)
+        for name, sets in result.columns.items():
+            known = self.columns.setdefault(name, [])
+            known.extend(each for each in sets if each not in known)
+        self.unknown.update(result.unknown)
+        self.has_other_attempts |= result.attempt > 0
+        if result.obstacle is not None:
+            self.obstacle = result.obstacle
+            self.is_lasting |= result.is_lasting
+
+    def files(self) -> Iterable[WrittenFile]:
+        """Returns the files that no commit contains."""
+        return [file for files in self.by_table.values() for file in files]
+
+    def delete_unused(self) -> None:
+        """Deletes the files that no commit contains."""
+        for file in self.files():
+            Path(file.path).unlink(missing_ok=True)
+
+
+def _prefix(batch: BatchId) -> str:
+    """Returns the beginning of the names of the files of a batch."""
+    return f"part-{batch.query}-{batch.number}"
+
+
+def _delete_others(folder: str, batch: BatchId, files: Iterable[WrittenFile]) -> None:
+    """Deletes the files of other attempts of the tasks, also of earlier runs of the batch."""
+    used = {file.path for file in files}
+    for path in Path(folder).glob(f"{_prefix(batch)}-*.parquet"):
+        if str(path) not in used:
+            path.unlink(missing_ok=True)
+
+
+__all__ = ["FilesWriter"]
