@@ -26,7 +26,7 @@ FORMAT = os.environ.get("BINARROW_LAKE", "parquet")
 # Pipelines with AUTO CDC are there from Spark 4.2 on: that of Delta's environment.
 collect_ignore = [] if FORMAT == "delta" else ["test_pipeline.py", "test_sync_documents.py"]
 if FORMAT == "parquet":
-    collect_ignore += ["test_sync.py", "test_sync_recipe.py"]
+    collect_ignore += ["test_sync.py", "test_sync_files.py", "test_sync_recipe.py"]
 
 SETTINGS: Mapping[str, Mapping[str, str]] = {
     "delta": {

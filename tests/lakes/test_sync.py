@@ -16,6 +16,8 @@ import pytest
 import binarrow
 from binarrow import ConfigError
 from binarrow.spark import sync
+from binarrow.spark.direct.delta import DeltaFiles
+from binarrow.spark.direct.iceberg import IcebergFiles
 from binarrow.spark.live.read_limit import IS_LIMITED
 from binarrow.spark.mirror.table import TableMirror
 from binarrow.spark.syncing.filled_columns import FILL, FilledColumns
@@ -205,16 +207,24 @@ def test_crashes(
     """Batches are stopped between the commits of their tables while the tables change."""
     draw = random.Random(f"{mode}{lake.format}")
     crashes = 0
-    evolve = TableMirror.evolve
+    files = "auto"
 
-    def evolve_or_crash(*arguments: Any) -> None:
-        nonlocal crashes
-        if is_running.is_set() and draw.random() < 0.4 and crashes < CRASHES:
-            crashes += 1
-            raise CrashError
-        evolve(*arguments)
+    def crashing(action: Any, ways: tuple[str, ...]) -> Any:
+        def act_or_crash(*arguments: Any) -> Any:
+            nonlocal crashes
+            is_possible = is_running.is_set() and files in ways and crashes < CRASHES
+            if is_possible and draw.random() < 0.4:
+                crashes += 1
+                raise CrashError
+            return action(*arguments)
 
-    monkeypatch.setattr(TableMirror, "evolve", evolve_or_crash)
+        return act_or_crash
+
+    # Tasks write the files of a history in every second run.
+    ways = ("spark",) if mode == "history" else ("auto",)
+    monkeypatch.setattr(TableMirror, "evolve", crashing(TableMirror.evolve, ways))
+    for target in (DeltaFiles, IcebergFiles):
+        monkeypatch.setattr(target, "commit", crashing(target.commit, ("auto",)))
     is_running = threading.Event()
     Writer(server, 2).play(120)
     start = server.query("SHOW BINARY LOGS")[0][0]
@@ -226,7 +236,8 @@ def test_crashes(
         for run in range(30):
             if crashes == CRASHES:
                 break
-            query = synced.start(once=run % 3 != 2)
+            files = ("auto", "spark")[run % 2] if mode == "history" else "auto"
+            query = synced.start(once=run % 3 != 2, files=files)
             _wait(query, draw.uniform(3, 9) if run % 3 == 2 else WAIT)
             query.stop()
     is_running.clear()

@@ -27,10 +27,14 @@ def statistics_of(footer: Any, schema: pa.Schema) -> str:
     Integers, text, dates and times have bounds, if they are known. Those of text and times may be
     wider than the values. Readers do not skip a file because of a column without bounds.
     """
+    import pyarrow as pa
+
     smallest: dict[str, Any] = {}
     largest: dict[str, Any] = {}
     nulls: dict[str, int] = {}
     for place, field in enumerate(list(schema)[:LISTED]):
+        if pa.types.is_list(field.type):
+            continue  # its counts are those of the elements
         groups = _groups(footer, place)  # no type has several columns in a file
         if not groups or not all(group is not None and group.has_null_count for group in groups):
             continue
