@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from binarrow.spark import apply_changes, read_mirror
+from support.lakes import SETTINGS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -27,22 +28,6 @@ FORMAT = os.environ.get("BINARROW_LAKE", "parquet")
 collect_ignore = [] if FORMAT == "delta" else ["test_pipeline.py", "test_sync_documents.py"]
 if FORMAT == "parquet":
     collect_ignore += ["test_sync.py", "test_sync_files.py", "test_sync_recipe.py"]
-
-SETTINGS: Mapping[str, Mapping[str, str]] = {
-    "delta": {
-        "spark.jars.packages": "io.delta:delta-spark_4.2_2.13:4.4.0",
-        "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
-        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
-        "spark.databricks.delta.snapshotPartitions": "1",
-    },
-    "iceberg": {
-        "spark.jars.packages": "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0",
-        "spark.sql.catalog.lake": "org.apache.iceberg.spark.SparkCatalog",
-        "spark.sql.catalog.lake.type": "hadoop",
-        # A query has a catalog of its own: another would show for a while what was there before.
-        "spark.sql.catalog.lake.cache-enabled": "false",
-    },
-}
 
 
 @dataclass

@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from binarrow.spark.direct.errors import UnfitError
+from binarrow.spark.direct.errors import UnfitError, known_functions
 from binarrow.spark.direct.layout import Layout, check_storable, codec
 from binarrow.spark.direct.target import BatchId, Outcome, default_file_system, local_folder
 from binarrow.spark.schema import arrow_schema
@@ -47,7 +47,8 @@ class DeltaFiles:
         Raises:
             UnfitError: Only Spark can write them.
         """
-        return self._layout(self._begin(mirror))
+        with known_functions("Delta"):
+            return self._layout(self._begin(mirror))
 
     def commit(
         self, mirror: TableMirror, layout: Layout, files: Sequence[WrittenFile], batch: BatchId
@@ -57,6 +58,12 @@ class DeltaFiles:
         Raises:
             UnfitError: Only Spark can write files of the table now.
         """
+        with known_functions("Delta"):
+            return self._commit(mirror, layout, files, batch)
+
+    def _commit(
+        self, mirror: TableMirror, layout: Layout, files: Sequence[WrittenFile], batch: BatchId
+    ) -> Outcome:
         transaction = self._begin(mirror)
         if transaction.txnVersion(batch.query) >= batch.number:
             return Outcome.PRESENT

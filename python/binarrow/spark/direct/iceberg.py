@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from binarrow.spark.direct.errors import UnfitError
+from binarrow.spark.direct.errors import UnfitError, known_functions
 from binarrow.spark.direct.layout import Layout, check_storable, codec
 from binarrow.spark.direct.target import BatchId, Outcome, default_file_system, local_folder
 from binarrow.spark.schema import arrow_schema
@@ -40,7 +40,8 @@ class IcebergFiles:
         Raises:
             UnfitError: Only Spark can write them.
         """
-        return self._layout(self._table(mirror))
+        with known_functions("Iceberg"):
+            return self._layout(self._table(mirror))
 
     def commit(
         self, mirror: TableMirror, layout: Layout, files: Sequence[WrittenFile], batch: BatchId
@@ -52,7 +53,12 @@ class IcebergFiles:
         """
         if is_written(mirror, batch.query, batch.number):
             return Outcome.PRESENT
-        table = self._table(mirror)
+        with known_functions("Iceberg"):
+            return self._commit(self._table(mirror), layout, files, batch)
+
+    def _commit(
+        self, table: Any, layout: Layout, files: Sequence[WrittenFile], batch: BatchId
+    ) -> Outcome:
         if not self._layout(table).has_columns_of(layout):
             return Outcome.CHANGED
         append = table.newAppend()

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from binarrow import BinlogReader, ChangeBatch, SchemaChange, UnloggedChange
+from binarrow import (
+    BinlogReader,
+    ChangeBatch,
+    SchemaChange,
+    UnloggedChange,
+    UnmatchedPatternWarning,
+)
 from binarrow.server.target import Target
 from binarrow.spark.direct.layout import Conversion, Layout
 from binarrow.spark.direct.ranges import partition_of
@@ -111,7 +118,9 @@ def write_ranges(settings: Settings, texts: Iterable[str]) -> Iterator[TaskResul
     writing = _Writing(settings)
     has_ranges = False
     try:
-        with naming_options():
+        with naming_options(), warnings.catch_warnings():
+            # A range may lack the tables of the query.
+            warnings.simplefilter("ignore", UnmatchedPatternWarning)
             for text in texts:
                 has_ranges = True
                 if not writing.write(partition_reader(settings, text)):
