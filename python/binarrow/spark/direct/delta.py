@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from binarrow.spark.direct.errors import UnfitError, known_functions
+from binarrow.spark.direct.errors import UnfitError, known_functions, layout_functions
 from binarrow.spark.direct.layout import Layout, check_storable, codec
 from binarrow.spark.direct.target import BatchId, Outcome, default_file_system, local_folder
 from binarrow.spark.schema import arrow_schema
@@ -28,8 +28,11 @@ _FEATURES = {
 _PROPERTIES = ("delta.constraints.", "delta.columnMapping.mode", "delta.universalFormat.")
 """The beginnings of properties that change the files, or with which Spark checks each row."""
 
-_COLUMN_PROPERTIES = ("delta.", "CURRENT_DEFAULT", "EXISTS_DEFAULT")
+_COLUMN_PROPERTIES = ("delta.", "CURRENT_DEFAULT", "EXISTS_DEFAULT", "__CHAR_VARCHAR")
 """The beginnings of properties of columns whose values Spark computes or checks."""
+
+_TYPE_CHANGES = "delta.typeChanges"
+"""The property of a column whose type became wider. New files have the new type."""
 
 
 class DeltaFiles:
@@ -40,6 +43,7 @@ class DeltaFiles:
         self._jvm = self._spark._jvm  # noqa: SLF001 - Delta has no Python functions for this
         self._delta = self._jvm.org.apache.spark.sql.delta
         self._default = default_file_system(spark)
+        self._locations: dict[str, str] = {}
 
     def layout(self, mirror: TableMirror) -> Layout:
         """Returns the layout of the files of a table.
@@ -47,7 +51,7 @@ class DeltaFiles:
         Raises:
             UnfitError: Only Spark can write them.
         """
-        with known_functions("Delta"):
+        with layout_functions("Delta"):
             return self._layout(self._begin(mirror))
 
     def commit(
@@ -84,10 +88,17 @@ class DeltaFiles:
     def _begin(self, mirror: TableMirror) -> Any:
         """Begins a transaction, which reads the newest version of the table."""
         session = self._spark._jsparkSession  # noqa: SLF001
-        parser = session.sessionState().sqlParser()
-        name = parser.parseTableIdentifier(mirror.name)
-        log = self._delta.DeltaLog.forTable(session, name)
+        log = self._delta.DeltaLog.forTable(session, self._location(mirror))
         return log.startTransaction()
+
+    def _location(self, mirror: TableMirror) -> str:
+        """Returns the folder of a table, which does not change."""
+        if mirror.name not in self._locations:
+            [detail] = mirror.spark.sql(f"DESCRIBE DETAIL {mirror.name}").collect()
+            # Delta takes a path, and Spark shows a URI.
+            uri = self._jvm.java.net.URI(detail.location)
+            self._locations[mirror.name] = self._jvm.org.apache.hadoop.fs.Path(uri).toString()
+        return self._locations[mirror.name]
 
     def _layout(self, transaction: Any) -> Layout:
         from pyspark.sql.types import StructType
@@ -102,9 +113,8 @@ class DeltaFiles:
                 raise UnfitError(f"the table has the property {name}")
         schema = StructType.fromJson(json.loads(metadata.schemaString()))
         for field in schema.fields:
-            if not field.nullable or any(
-                key.startswith(_COLUMN_PROPERTIES) for key in field.metadata
-            ):
+            found = [key for key in field.metadata if key.startswith(_COLUMN_PROPERTIES)]
+            if not field.nullable or found not in ([], [_TYPE_CHANGES]):
                 raise UnfitError(f"the table has conditions or defaults for {field.name}")
         columns = arrow_schema(schema)
         check_storable(columns, lists=True)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from binarrow.spark.direct.errors import UnfitError, known_functions
+from binarrow.spark.direct.errors import UnfitError, known_functions, layout_functions
 from binarrow.spark.direct.layout import Layout, check_storable, codec
 from binarrow.spark.direct.target import BatchId, Outcome, default_file_system, local_folder
 from binarrow.spark.schema import arrow_schema
@@ -22,8 +22,17 @@ if TYPE_CHECKING:
 
 _COMPRESSION = "write.parquet.compression-codec"
 
-_PROPERTIES = ("write.data.path", "write.object-storage.enabled", "write.location-provider.impl")
-"""Properties of tables whose files are in other folders."""
+_PROPERTIES = (
+    *("write.data.path", "write.object-storage.enabled", "write.location-provider.impl"),
+    *("write.wap.enabled", "encryption.key-id"),
+)
+"""Properties of tables with files in other folders, other commits, or encrypted files."""
+
+_TYPES = {
+    *("boolean", "int", "long", "float", "double"),
+    *("date", "timestamp", "timestamptz", "string", "binary"),
+}
+"""The types of columns, besides decimals. Spark reads others, such as UUID, as text."""
 
 
 class IcebergFiles:
@@ -40,7 +49,7 @@ class IcebergFiles:
         Raises:
             UnfitError: Only Spark can write them.
         """
-        with known_functions("Iceberg"):
+        with layout_functions("Iceberg"):
             return self._layout(self._table(mirror))
 
     def commit(
@@ -99,12 +108,16 @@ class IcebergFiles:
 
         converted = self._iceberg.spark.SparkSchemaUtil.convert(schema)
         columns = arrow_schema(StructType.fromJson(json.loads(converted.json())))
+        for column in schema.columns():
+            kind = column.type().toString()
+            if column.isRequired() or not (kind in _TYPES or kind.startswith("decimal(")):
+                raise UnfitError(f"the column {column.name()} is {kind}, or it is required")
         ids = {column.name(): column.fieldId() for column in schema.columns()}
         found = pa.schema(
             pa.field(field.name, field.type, metadata={"PARQUET:field_id": str(ids[field.name])})
             for field in columns
         )
-        check_storable(found, lists=False)  # their elements have ids too
+        check_storable(found, lists=False)
         return found
 
     def _data_file(self, table: Any, file: WrittenFile) -> Any:

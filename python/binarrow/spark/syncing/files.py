@@ -53,6 +53,7 @@ class FilesWriter(BatchWriter):
         self._reader = RangeReader.of(options, arrow_schema(self._documents), live, is_stream=True)
         self._layouts: dict[Name, Layout] = {}
         self._refused: dict[Name, str] = {}
+        self._target: FileTarget | None = None
         self._is_direct = True
         self._may_have_leftovers = True
 
@@ -66,9 +67,10 @@ class FilesWriter(BatchWriter):
     def _write_files(self, frame: DataFrame, batch: BatchId) -> bool:
         """Writes a batch as files; false if Spark has to write it."""
         spark = frame.sparkSession
-        target: FileTarget = (
-            DeltaFiles(spark) if self._place.format == "delta" else IcebergFiles(spark)
-        )
+        if self._target is None:
+            is_delta = self._place.format == "delta"
+            self._target = DeltaFiles(spark) if is_delta else IcebergFiles(spark)
+        target = self._target
         if self._is_first:
             for name, _, mirror in self._opened(spark, set(), batch.query):
                 self._find_layout(target, name, mirror)
