@@ -35,6 +35,9 @@ class Pair:
     folder: Path
     options: dict[str, str] = field(default_factory=lambda: {"startingOffsets": "earliest"})
 
+    loaded_rows: int = 0
+    """The number of existing rows of each table."""
+
     def __post_init__(self) -> None:
         (self.folder / "secret").write_text(f"{live.USER['password']}\n")
         if self.lake.format == "iceberg":
@@ -87,7 +90,9 @@ class Pair:
             )
             assert rows.num_rows == wanted.num_rows > 0, table
             for column in wanted.column_names:
-                assert rows[column].equals(wanted[column]), (table, column)
+                # The existing rows have the time at which they were read.
+                first = self.loaded_rows if column == "_commit_timestamp" else 0
+                assert rows[column][first:].equals(wanted[column][first:]), (table, column)
 
     def written(self, table: str) -> list[str]:
         """The names of the files of a table that tasks have written."""
@@ -127,7 +132,7 @@ def test_types(pair: Pair) -> None:
     session.execute(*(table.create() for table in tables))
     session.execute(*(table.insert(rng, 5) for table in tables))
     if IS_LIMITED:
-        pair.options = {}  # the existing rows are read first
+        pair.options, pair.loaded_rows = {}, 5
         pair.run()
     for table in tables:
         session.execute(

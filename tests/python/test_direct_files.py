@@ -13,12 +13,19 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from py4j.protocol import Py4JError
 
 from binarrow.spark.direct import writer
-from binarrow.spark.direct.errors import UnfitError
+from binarrow.spark.direct.errors import (
+    UnfitError,
+    UnreadableError,
+    known_functions,
+    layout_functions,
+)
 from binarrow.spark.direct.layout import Layout, check_storable, codec, is_exact
-from binarrow.spark.direct.target import local_folder
+from binarrow.spark.direct.target import BatchId, Outcome, local_folder
 from binarrow.spark.direct.writer import FileWriters
+from binarrow.spark.syncing.files import FilesWriter, _Found
 
 COLUMNS = pa.schema(
     {
@@ -198,3 +205,38 @@ def test_unfit_columns() -> None:
         check_storable(COLUMNS, lists=False)
     with pytest.raises(UnfitError, match="its column d is duration"):
         check_storable(pa.schema({"d": pa.duration("us")}), lists=True)
+
+
+class LostTarget:
+    """A target whose connection ends after it has committed."""
+
+    def commit(self, *_: Any) -> Outcome:
+        with known_functions("Delta"):
+            raise Py4JError("An error occurred while calling o1.commit")
+
+
+def test_files_of_a_lost_commit_stay(tmp_path: Path) -> None:
+    """It is not known whether the table has them, so they are not deleted."""
+    name = ("shop", "t")
+    files = FileWriters("part", "4.2.0")
+    files.add(name, layout(tmp_path), rows(random.Random(3), 5))
+    [file] = files.finish()
+    found = _Found({name: layout(tmp_path)}, {name: [file]})
+    sync = FilesWriter.__new__(FilesWriter)
+    sync._may_have_leftovers, sync._refused = True, {}
+    mirror: Any = None
+    with pytest.raises(Py4JError, match=r"o1\.commit"):
+        sync._commit(LostTarget(), {name: mirror}, found, BatchId("q", 1))
+    found.delete_unused()
+    assert Path(file.path).exists()
+
+
+def test_missing_functions() -> None:
+    trace = "An error occurred while calling o1.commit. Trace:\npy4j.Py4JException: Method commit([]) does not exist"
+    for error in (Py4JError(trace), TypeError("'JavaPackage' object is not callable")):
+        with pytest.raises(UnfitError, match="other functions"), known_functions("Delta"):
+            raise error
+    with pytest.raises(UnreadableError), layout_functions("Delta"):
+        raise Py4JError("An error occurred while calling o1.metadata")
+    with pytest.raises(TypeError, match="other"), known_functions("Delta"):
+        raise TypeError("other")

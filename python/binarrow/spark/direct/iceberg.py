@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Any, cast
 
 from binarrow.spark.direct.errors import UnfitError, known_functions, layout_functions
 from binarrow.spark.direct.layout import Layout, check_storable, codec
-from binarrow.spark.direct.target import BatchId, Outcome, default_file_system, local_folder
+from binarrow.spark.direct.target import (
+    BatchId,
+    Outcome,
+    default_file_system,
+    file_prefix,
+    local_folder,
+)
 from binarrow.spark.schema import arrow_schema
 from binarrow.spark.syncing.history import BATCH, is_written
 
@@ -60,7 +66,7 @@ class IcebergFiles:
         Raises:
             UnfitError: Only Spark can write files of the table now.
         """
-        if is_written(mirror, batch.query, batch.number):
+        if is_written(mirror, batch.query, batch.number) or _has_files(mirror, batch):
             return Outcome.PRESENT
         with known_functions("Iceberg"):
             return self._commit(self._table(mirror), layout, files, batch)
@@ -121,14 +127,24 @@ class IcebergFiles:
         return found
 
     def _data_file(self, table: Any, file: WrittenFile) -> Any:
+        # With the scheme of the table, which may be another than that of paths without one.
+        path = f"{str(table.location()).rstrip('/')}/data/{Path(file.path).name}"
         metrics = self._iceberg.parquet.ParquetUtil.fileMetrics(
-            table.io().newInputFile(file.path), self._iceberg.MetricsConfig.forTable(table)
+            table.io().newInputFile(path), self._iceberg.MetricsConfig.forTable(table)
         )
         builder = self._iceberg.DataFiles.builder(table.spec())
         return (
-            builder.withPath(file.path)
+            builder.withPath(path)
             .withFormat("parquet")
             .withFileSizeInBytes(file.size)
             .withMetrics(metrics)
             .build()
         )
+
+
+def _has_files(mirror: TableMirror, batch: BatchId) -> bool:
+    """True if the table has files of a batch whose snapshot may have expired."""
+    if not batch.may_be_repeated:
+        return False
+    files = mirror.spark.table(f"{mirror.name}.files")
+    return not files.where(files.file_path.contains(f"/{file_prefix(batch)}-")).isEmpty()

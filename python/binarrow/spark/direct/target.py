@@ -22,6 +22,13 @@ class BatchId:
 
     query: str
     number: int
+    may_be_repeated: bool = False
+    """True if an earlier run of the query may have written the batch."""
+
+
+def file_prefix(batch: BatchId) -> str:
+    """Returns the beginning of the names of the files of a batch."""
+    return f"part-{batch.query}-{batch.number}"
 
 
 class Outcome(Enum):

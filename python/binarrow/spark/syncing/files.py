@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from binarrow.options import ENVELOPE_COLUMNS
 from binarrow.spark.direct.delta import DeltaFiles
-from binarrow.spark.direct.errors import UnfitError
+from binarrow.spark.direct.errors import UnfitError, UnreadableError
 from binarrow.spark.direct.iceberg import IcebergFiles
-from binarrow.spark.direct.target import BatchId, FileTarget, Outcome
+from binarrow.spark.direct.target import BatchId, FileTarget, Outcome, file_prefix
 from binarrow.spark.direct.task import RESULT, Settings, TaskResult, document_task, file_task
 from binarrow.spark.live.live_range import RangeReader
 from binarrow.spark.live.login import with_secret
@@ -59,7 +59,8 @@ class FilesWriter(BatchWriter):
 
     def __call__(self, frame: DataFrame, batch_id: int) -> None:
         """Writes the changes of a batch."""
-        if self._is_direct and self._write_files(frame, BatchId(query_of(frame), batch_id)):
+        batch = BatchId(query_of(frame), batch_id, self._may_have_leftovers)
+        if self._is_direct and self._write_files(frame, batch):
             return
         task = document_task(self._reader, with_secret(self._live.target))
         super().__call__(frame.mapInArrow(task, self._documents), batch_id)
@@ -100,7 +101,7 @@ class FilesWriter(BatchWriter):
             login=with_secret(self._live.target),
             layouts=dict(self._layouts),
             refused=dict(self._refused),
-            prefix=_prefix(batch),
+            prefix=file_prefix(batch),
             spark_version=spark.version,
         )
         results = frame.mapInArrow(file_task(settings), RESULT).collect()
@@ -150,6 +151,8 @@ class FilesWriter(BatchWriter):
         self._layouts.pop(name, None)
         try:
             self._layouts[name] = target.layout(mirror)
+        except UnreadableError as error:  # the next batch tries again
+            LOG.info("Spark writes a batch of %s: %s", shown(name), error)
         except UnfitError as error:
             self._refused[name] = str(error)
 
@@ -221,15 +224,10 @@ class _Found:
             Path(file.path).unlink(missing_ok=True)
 
 
-def _prefix(batch: BatchId) -> str:
-    """Returns the beginning of the names of the files of a batch."""
-    return f"part-{batch.query}-{batch.number}"
-
-
 def _delete_others(folder: str, batch: BatchId, files: Iterable[WrittenFile]) -> None:
     """Deletes the files of other attempts of the tasks, also of earlier runs of the batch."""
     used = {file.path for file in files}
-    for path in Path(folder).glob(f"{_prefix(batch)}-*.parquet"):
+    for path in Path(folder).glob(f"{file_prefix(batch)}-*.parquet"):
         if str(path) not in used:
             path.unlink(missing_ok=True)
 
