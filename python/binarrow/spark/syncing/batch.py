@@ -73,7 +73,8 @@ class BatchWriter:
         names = {*found, *(name for name in self._created if name[0] in dropped)}
         for name, structure, mirror in self._opened(frame.sparkSession, names, query):
             documents = found.get(name) or Documents(emptied=dropped.get(name[0]))
-            if documents.rows or documents.emptied is not None:
+            is_changed = documents.rows or documents.emptied is not None
+            if is_changed or (self._is_first and self._mode == "mirror"):
                 table = Table(name, structure, documents, mirror)
                 self._write_table(frame, table, query, batch_id)
         self._is_first = False
@@ -136,14 +137,16 @@ class BatchWriter:
         return _own(structure.schema)
 
     def _write_table(self, frame: DataFrame, table: Table, query: str, batch_id: int) -> None:
-        mirror, schema = table.mirror, table.structure.schema
+        mirror, structure = table.mirror, table.structure
+        schema = structure.schema
         known = self._known(table)
         if self._mode == "history":
             rows = table_of(frame, shown(table.name), known)
             append(mirror, rows, query, batch_id)
             return
         rows = table_of(_from(frame, table.documents.emptied), shown(table.name), schema)
-        own, documents = _own(schema), table.documents
+        held, own, documents = mirror.schema(), _own(schema), table.documents
+        assert held is not None  # noqa: S101 - it was created
         columns = self._filled.begin(mirror, table.name, structure, own, documents.columns)
         mirror.evolve(compare(mirror.name, held, Changes.of(rows, structure.key, "_"), "null"))
         apply = apply_changes(

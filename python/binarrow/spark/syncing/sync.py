@@ -16,6 +16,7 @@ from binarrow.spark.registration import register
 from binarrow.spark.source_options import SourceOptions
 from binarrow.spark.syncing.batch import BatchWriter
 from binarrow.spark.syncing.files import FilesWriter
+from binarrow.spark.syncing.filled_columns import FilledColumns
 from binarrow.spark.syncing.place import OWN, Place
 from binarrow.spark.syncing.structures import Structures
 from binarrow.syncing.settings import patterns
@@ -119,7 +120,8 @@ def sync(
     with naming_options(hides_traceback=False):
         parsed = SourceOptions.parse(given)
     assert isinstance(parsed.place, LiveOptions)  # noqa: S101 - the options contain a URL
-    arguments = (place, Structures(parsed, parsed.place), mode, schema_changes)
+    filled = FilledColumns({**given, "startingOffsets": SNAPSHOT})
+    arguments = (place, Structures(parsed, parsed.place), filled, mode, schema_changes)
     loads = parsed.place.loads
     register(spark)
     writer: BatchWriter
