@@ -1,6 +1,6 @@
 //! The statements of neighbouring changes: several rows per INSERT, several keys per DELETE.
 
-use super::table::Table;
+use super::table::{IN, Table};
 use crate::error::Result;
 
 /// Writes statements, of which the last one may be open: the next change can be added to it.
@@ -144,9 +144,6 @@ fn set_lenient(is_lenient: bool, out: &mut Vec<u8>) {
         out.extend_from_slice(b"SET sql_mode = @binarrow_lenient;\n");
     }
 }
-
-/// The end of the text before the keys of a DELETE.
-pub(super) const IN: &[u8] = b" IN (";
 
 /// The operator in a DELETE of one key.
 const EQUALS: &[u8] = b" = ";

@@ -145,7 +145,7 @@ fn part_of(
             }
         }
         written = row;
-        statements.write(row, kind, &mut joined, &mut part)?;
+        statements.write(row, kind, &mut joined, &mut part.text, &mut part.counts)?;
     }
     joined.close(&mut part.text);
     end_run(&mut open, &mut part);

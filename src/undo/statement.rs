@@ -6,8 +6,7 @@ use super::changes::Changes;
 use super::columns::{KeyColumn, SetColumn, key_columns, period_ends, set_columns};
 use super::joined::Joined;
 use super::options::UndoOptions;
-use super::part::Part;
-use super::table::{Table, versioned};
+use super::table::{Table, TableCounts, versioned};
 use crate::columnar::TablePlan;
 use crate::error::{Error, Result};
 use arrow_array::{Array, StringArray};
@@ -71,15 +70,15 @@ impl<'b> Statements<'b> {
         })
     }
 
-    /// Appends the change of a row to the text of a part.
+    /// Appends the change of a row to a text, and counts it.
     pub(super) fn write(
         &self,
         row: usize,
         kind: Kind,
         joined: &mut Joined<'_>,
-        part: &mut Part,
+        text: &mut Vec<u8>,
+        counts: &mut TableCounts,
     ) -> Result<()> {
-        let Part { text, counts, .. } = part;
         match kind {
             Kind::Insert => {
                 counts.inserts += 1;

@@ -1,10 +1,12 @@
 //! The facts about a table that do not depend on a row, and the counts of its statements.
 
-use super::joined::IN;
 use super::literal;
 use crate::columnar::TablePlan;
 use crate::error::{Error, Result};
 use crate::schema::{Column, ColumnType, Generated, RowKey};
+
+/// The end of the text before the keys of a DELETE.
+pub(super) const IN: &[u8] = b" IN (";
 
 /// A table as its statements name it.
 #[derive(Debug, Default)]

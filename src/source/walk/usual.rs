@@ -51,8 +51,8 @@ impl UsualTransaction {
             if std::mem::take(&mut is_first) {
                 let header = EventHeader::decode(event).ok()?;
                 let event = check(event).then(|| gtid(&header, body(event)?).ok())??;
-                if let TransactionEvent::Gtid { begins: begun, .. } = &event {
-                    begins = *begun;
+                if let TransactionEvent::Gtid { begins: value, .. } = &event {
+                    begins = *value;
                 }
                 rows_at = at;
                 opening = Some((header, event));

@@ -82,17 +82,17 @@ fn logs() -> Vec<Log> {
 fn like_event_by_event() {
     let (at_once, by_event) = (options(), by_event());
     for (number, log) in logs().into_iter().enumerate() {
-        let whole = log.bytes.clone();
+        let complete = log.bytes.clone();
         let check = |bytes: &[u8], case: &str| {
             let files = || vec![input("binlog.000001", 1, bytes.to_vec())];
             let (found, expected) = (result(files(), &at_once), result(files(), &by_event));
             assert_eq!(found, expected, "log {number}, {case}");
         };
-        check(&whole, "complete");
-        check(&whole[..whole.len() / 2], "cut");
-        for place in (4..whole.len()).step_by(3) {
+        check(&complete, "complete");
+        check(&complete[..complete.len() / 2], "cut");
+        for place in (4..complete.len()).step_by(3) {
             for bits in [1, 0x82] {
-                let mut bytes = whole.clone();
+                let mut bytes = complete.clone();
                 bytes[place] ^= bits;
                 check(&bytes, &format!("byte {place} ^ {bits}"));
             }
