@@ -23,13 +23,14 @@ _FEATURES = {
     *("timestampNtz", "deletionVectors", "domainMetadata", "inCommitTimestamp", "v2Checkpoint"),
     *("vacuumProtocolCheck", "typeWidening", "typeWidening-preview", "rowTracking"),
 }
-"""The features of a table that do not change its new files, or whose properties are checked."""
+"""The features of tables that tasks can write. A property shows if one of them is in use that
+changes the files."""
 
 _PROPERTIES = ("delta.constraints.", "delta.columnMapping.mode", "delta.universalFormat.")
-"""The beginnings of properties that change the files, or with which Spark checks each row."""
+"""The prefixes of table properties that change the files, or because of which Spark checks rows."""
 
 _COLUMN_PROPERTIES = ("delta.", "CURRENT_DEFAULT", "EXISTS_DEFAULT", "__CHAR_VARCHAR")
-"""The beginnings of properties of columns whose values Spark computes or checks."""
+"""The prefixes of column properties because of which Spark computes or checks values."""
 
 _TYPE_CHANGES = "delta.typeChanges"
 """The property of a column whose type became wider. New files have the new type."""
@@ -49,7 +50,7 @@ class DeltaFiles:
         """Returns the layout of the files of a table.
 
         Raises:
-            UnfitError: Only Spark can write them.
+            UnfitError: Only Spark's own writer can write them.
         """
         with layout_functions("Delta"):
             return self._layout(self._begin(mirror))
@@ -60,7 +61,7 @@ class DeltaFiles:
         """Adds files to a table in one commit, unless the table has the batch already.
 
         Raises:
-            UnfitError: Only Spark can write files of the table now.
+            UnfitError: Only Spark's own writer can write files of the table now.
         """
         with known_functions("Delta"):
             return self._commit(mirror, layout, files, batch)
@@ -92,10 +93,10 @@ class DeltaFiles:
         return log.startTransaction()
 
     def _location(self, mirror: TableMirror) -> str:
-        """Returns the folder of a table, which does not change."""
+        """Returns the folder of a table. It is stored, because it does not change."""
         if mirror.name not in self._locations:
             [detail] = mirror.spark.sql(f"DESCRIBE DETAIL {mirror.name}").collect()
-            # Delta takes a path, and Spark shows a URI.
+            # Delta needs a path, and DESCRIBE DETAIL returns a URI.
             uri = self._jvm.java.net.URI(detail.location)
             self._locations[mirror.name] = self._jvm.org.apache.hadoop.fs.Path(uri).toString()
         return self._locations[mirror.name]
@@ -115,7 +116,7 @@ class DeltaFiles:
         for field in schema.fields:
             found = [key for key in field.metadata if key.startswith(_COLUMN_PROPERTIES)]
             if not field.nullable or found not in ([], [_TYPE_CHANGES]):
-                raise UnfitError(f"the table has conditions or defaults for {field.name}")
+                raise UnfitError(f"the column {field.name} has a constraint or a default")
         columns = arrow_schema(schema)
         check_storable(columns, lists=True)
         return Layout(

@@ -10,7 +10,7 @@ from pyspark.errors import PySparkException
 
 
 class UnfitError(Exception):
-    """The files of a table can only be written by Spark. The message contains the reason."""
+    """Only Spark's own writer can write the files of a table. The message contains the reason."""
 
 
 class UnreadableError(UnfitError):
@@ -19,9 +19,9 @@ class UnreadableError(UnfitError):
 
 @contextmanager
 def known_functions(format_name: str) -> Iterator[None]:
-    """Runs code that calls functions of a format, which its versions may lack.
+    """Runs code that calls Java functions of a format. Some versions of the format may lack them.
 
-    Other errors are raised as they are. If the connection to the JVM ends during a commit, it is
+    Other errors are raised unchanged. If the connection to the JVM ends during a commit, it is
     not known whether the files are in the table.
 
     Raises:
@@ -33,7 +33,7 @@ def known_functions(format_name: str) -> Iterator[None]:
         if isinstance(error, Py4JJavaError) or not _is_missing(error):
             raise
         reason = str(error).partition("\n")[0]
-        raise UnfitError(f"this version of {format_name} has other functions: {reason}") from error
+        raise UnfitError(f"this version of {format_name} lacks a function: {reason}") from error
 
 
 def _is_missing(error: Exception) -> bool:
@@ -47,8 +47,7 @@ def layout_functions(format_name: str) -> Iterator[None]:
 
     Raises:
         UnfitError: A function is missing.
-        UnreadableError: A function fails. If Spark cannot write the table either, it raises its
-            own error.
+        UnreadableError: A function fails. Spark then writes the table, or raises its own error.
     """
     try:
         with known_functions(format_name):

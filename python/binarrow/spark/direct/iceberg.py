@@ -32,13 +32,15 @@ _PROPERTIES = (
     *("write.data.path", "write.object-storage.enabled", "write.location-provider.impl"),
     *("write.wap.enabled", "encryption.key-id"),
 )
-"""Properties of tables with files in other folders, other commits, or encrypted files."""
+"""The properties of tables that tasks cannot write: their files are in other folders or encrypted,
+or commits need other steps."""
 
 _TYPES = {
     *("boolean", "int", "long", "float", "double"),
     *("date", "timestamp", "timestamptz", "string", "binary"),
 }
-"""The types of columns, besides decimals. Spark reads others, such as UUID, as text."""
+"""The types of columns that tasks can write, besides decimals. Spark reads others, such as UUID, as
+text."""
 
 
 class IcebergFiles:
@@ -53,7 +55,7 @@ class IcebergFiles:
         """Returns the layout of the files of a table.
 
         Raises:
-            UnfitError: Only Spark can write them.
+            UnfitError: Only Spark's own writer can write them.
         """
         with layout_functions("Iceberg"):
             return self._layout(self._table(mirror))
@@ -64,7 +66,7 @@ class IcebergFiles:
         """Adds files to a table in one commit, unless the table has the batch already.
 
         Raises:
-            UnfitError: Only Spark can write files of the table now.
+            UnfitError: Only Spark's own writer can write files of the table now.
         """
         if is_written(mirror, batch.query, batch.number) or _has_files(mirror, batch):
             return Outcome.PRESENT
@@ -108,7 +110,7 @@ class IcebergFiles:
         )
 
     def _columns(self, schema: Any) -> pa.Schema:
-        """Returns the columns of a table with their ids, which readers need."""
+        """Returns the columns of a table with their ids. Readers find columns by these ids."""
         import pyarrow as pa
         from pyspark.sql.types import StructType
 
@@ -117,7 +119,7 @@ class IcebergFiles:
         for column in schema.columns():
             kind = column.type().toString()
             if column.isRequired() or not (kind in _TYPES or kind.startswith("decimal(")):
-                raise UnfitError(f"the column {column.name()} is {kind}, or it is required")
+                raise UnfitError(f"the column {column.name()} is required, or its type is {kind}")
         ids = {column.name(): column.fieldId() for column in schema.columns()}
         found = pa.schema(
             pa.field(field.name, field.type, metadata={"PARQUET:field_id": str(ids[field.name])})
@@ -127,7 +129,7 @@ class IcebergFiles:
         return found
 
     def _data_file(self, table: Any, file: WrittenFile) -> Any:
-        # With the scheme of the table, which may be another than that of paths without one.
+        # The path has the scheme of the table: without it, the path may be in another file system.
         path = f"{str(table.location()).rstrip('/')}/data/{Path(file.path).name}"
         metrics = self._iceberg.parquet.ParquetUtil.fileMetrics(
             table.io().newInputFile(path), self._iceberg.MetricsConfig.forTable(table)
@@ -143,7 +145,7 @@ class IcebergFiles:
 
 
 def _has_files(mirror: TableMirror, batch: BatchId) -> bool:
-    """True if the table has files of a batch whose snapshot may have expired."""
+    """True if the table has files of a batch, even if the snapshot of the batch has expired."""
     if not batch.may_be_repeated:
         return False
     files = mirror.spark.table(f"{mirror.name}.files")

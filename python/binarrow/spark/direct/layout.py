@@ -26,7 +26,7 @@ class Layout:
     """True if tasks compute statistics of the columns; otherwise the driver reads them."""
 
     def has_columns_of(self, other: Layout) -> bool:
-        """True if the columns of other files have the same types and ids here."""
+        """True if this layout has all columns of another one, with the same types and ids."""
         own = {field.name: field for field in self.columns}
         return all(
             field.name in own and own[field.name].equals(field, check_metadata=True)
@@ -34,7 +34,10 @@ class Layout:
         )
 
     def conversion(self, logged: pa.Schema) -> Conversion | None:
-        """Returns the conversion of rows; None if a column is missing, or may lose values."""
+        """Returns the conversion of logged rows to the columns of the table.
+
+        None if the table lacks a column, or if the conversion may lose values.
+        """
         places: list[int | None] = [None] * len(self.columns)
         for place, field in enumerate(logged):
             found = [
@@ -73,9 +76,10 @@ class Conversion:
 
 
 def is_exact(logged: pa.DataType, stored: pa.DataType) -> bool:
-    """True if Spark stores the same value if it reads the logged one as text.
+    """True if a cast of the logged value gives the value that Spark stores.
 
-    This does not include FLOAT to DOUBLE, where the text has fewer digits.
+    Spark reads the logged value as text. From FLOAT to DOUBLE, a cast gives another value, because
+    the text has fewer digits.
     """
     import pyarrow as pa
 
@@ -94,10 +98,10 @@ def is_exact(logged: pa.DataType, stored: pa.DataType) -> bool:
 
 
 def codec(name: str) -> str:
-    """Returns the name of a compression for tasks.
+    """Returns the name of a compression in pyarrow.
 
     Raises:
-        UnfitError: Tasks do not have it.
+        UnfitError: Tasks do not support it.
     """
     found = {"uncompressed": "none"}.get(name.lower(), name.lower())
     if found not in {"none", "snappy", "gzip", "zstd"}:
@@ -106,10 +110,10 @@ def codec(name: str) -> str:
 
 
 def check_storable(columns: pa.Schema, *, lists: bool) -> None:
-    """Checks that the files of tasks contain values of these types as Spark's own files do.
+    """Checks that tasks store the values of all columns in the same form as Spark.
 
     Raises:
-        UnfitError: A column has another type.
+        UnfitError: They do not, because of the type of a column.
     """
     import pyarrow as pa
 

@@ -1,6 +1,7 @@
-"""A stream whose rows are the ranges of the log that other tasks read, as text without secrets.
+"""A stream whose rows are ranges of the log, as text without secrets.
 
-The driver decides for each batch how its ranges are read: into files, or as documents.
+For each batch, the driver decides whether tasks write the changes of its ranges into files, or
+return them as documents.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ COLUMN = "range"
 
 
 class RangesSource(BinarrowDataSource):
-    """The format ``binarrow``, with ranges instead of their changes. Only `sync` uses it."""
+    """The format ``binarrow``, with ranges of the log instead of changes. Only `sync` uses it."""
 
     @classmethod
     def name(cls) -> str:
@@ -49,7 +50,7 @@ class RangesSource(BinarrowDataSource):
 
 
 class RangesReader(LiveStreamReader):
-    """Plans micro-batches like another reader, whose tasks return their ranges."""
+    """Plans micro-batches like another reader. Its tasks return their ranges, not the changes."""
 
     def __init__(self, reader: LiveStreamReader) -> None:
         self.__dict__ |= reader.__dict__
@@ -72,7 +73,7 @@ def range_text(partition: InputPartition) -> str:
 
 
 def partition_of(text: str, login: Target) -> LivePartition | RowsPartition:
-    """Returns the partition with a range, for a task that logs in."""
+    """Returns the partition that `range_text` has converted to text, with its login."""
     stored = json.loads(text)
     if "log" in stored:
         return LivePartition(LiveRange(**stored["log"]), login)

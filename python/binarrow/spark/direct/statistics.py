@@ -13,19 +13,20 @@ LISTED = 32
 """The number of columns that have statistics, which is Delta's default."""
 
 LETTERS = 32
-"""The letters of the bounds of a text."""
+"""The maximum number of characters in the bounds of a text."""
 
 LAST_LETTER = "\U0010ffff"
 
 OLDEST = 1900
-"""The first year in bounds. Earlier ones depend on the calendar of the reader."""
+"""The first year for which bounds are written. Earlier dates depend on the calendar of the reader."""
 
 
 def statistics_of(footer: Any, schema: pa.Schema) -> str:
     """Returns the statistics of a file, from its footer.
 
-    Integers, text, dates and times have bounds, if they are known. Those of text and times may be
-    wider than the values. Readers do not skip a file because of a column without bounds.
+    Columns of integers, text, dates and times have bounds, if the bounds are known. The bounds of
+    text and times may be wider than the values. Readers do not skip a file because of a column
+    without bounds.
     """
     import pyarrow as pa
 
@@ -35,7 +36,7 @@ def statistics_of(footer: Any, schema: pa.Schema) -> str:
     for place, field in enumerate(list(schema)[:LISTED]):
         if pa.types.is_list(field.type):
             continue  # its counts are those of the elements
-        groups = _groups(footer, place)  # no type has several columns in a file
+        groups = _groups(footer, place)  # the other types have one column in a file
         if not groups or not all(group is not None and group.has_null_count for group in groups):
             continue
         nulls[field.name] = sum(group.null_count for group in groups)
@@ -76,7 +77,7 @@ def _bounds(kind: pa.DataType, groups: list[Any]) -> tuple[Any, Any] | None:
 
 
 def _text(low: bytes, high: bytes) -> tuple[str, str] | None:
-    """Returns bounds in the order of bytes, which is that of letters too."""
+    """Returns bounds. The order of the bytes is also the order of the code points."""
     try:
         first, last = low.decode(), high.decode()
     except UnicodeDecodeError:
@@ -97,7 +98,7 @@ def _dates(low: int, high: int) -> tuple[str, str] | None:
 
 
 def _times(low: int, high: int, *, is_utc: bool) -> tuple[str, str] | None:
-    """Returns bounds in milliseconds, which are rounded away from the values."""
+    """Returns bounds in milliseconds: the smallest time is rounded down, the largest one up."""
     start = datetime(1970, 1, 1, tzinfo=UTC)
     try:
         first = start + timedelta(milliseconds=low // 1000)

@@ -1,4 +1,4 @@
-"""A format whose tables accept files that other programs have written."""
+"""The functions that a format must provide, so that tasks can write the files of its tables."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Outcome(Enum):
     PRESENT = auto()
     """The table had the batch already. The files are not used."""
     CHANGED = auto()
-    """The columns of the table are not those of the files any more. They are not used."""
+    """The columns of the table have changed since the files were written. The files are not used."""
 
 
 class FileTarget(Protocol):
@@ -48,7 +48,7 @@ class FileTarget(Protocol):
         """Returns the layout of the files of a table.
 
         Raises:
-            UnfitError: Only Spark can write them.
+            UnfitError: Only Spark's own writer can write them.
         """
 
     def commit(
@@ -57,7 +57,7 @@ class FileTarget(Protocol):
         """Adds files to a table in one commit, unless the table has the batch already.
 
         Raises:
-            UnfitError: Only Spark can write files of the table now.
+            UnfitError: Only Spark's own writer can write files of the table now.
         """
 
 
@@ -65,7 +65,7 @@ def local_folder(location: str, default: str) -> str:
     """Returns the local path of a location, which may be a path of the default file system.
 
     Raises:
-        UnfitError: It is not on a local file system.
+        UnfitError: The location is not on a local file system.
     """
     if location.startswith("/"):
         location = f"{default.rstrip('/')}{location}"

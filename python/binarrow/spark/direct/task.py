@@ -51,13 +51,13 @@ class TaskResult:
 
     files: list[WrittenFile] = field(default_factory=list)
     columns: dict[Name, list[set[str]]] = field(default_factory=dict)
-    """The tables of which there are rows, with the sets of columns that the rows have."""
+    """The tables that have rows, with the sets of columns of these rows."""
     unknown: list[Name] = field(default_factory=list)
-    """Tables whose rows do not fit their layout. Then there are no files."""
+    """Tables whose rows do not fit their layout. If there are any, the result has no files."""
     obstacle: str | None = None
     """The reason why the batch cannot be written as files. Then the task has ended early."""
     is_lasting: bool = False
-    """True if the same reason applies to later batches."""
+    """True if this reason also applies to later batches."""
     attempt: int = 0
     """The number of earlier attempts of the task."""
 
@@ -119,7 +119,7 @@ def write_ranges(settings: Settings, texts: Iterable[str]) -> Iterator[TaskResul
     has_ranges = False
     try:
         with naming_options(), warnings.catch_warnings():
-            # A range may lack the tables of the query.
+            # A range need not contain changes of the tables.
             warnings.simplefilter("ignore", UnmatchedPatternWarning)
             for text in texts:
                 has_ranges = True
@@ -172,7 +172,7 @@ class _Writing:
                 if isinstance(change, ChangeBatch):
                     self._add(change)
                 elif may_change_rows(change):
-                    self._result.obstacle = "a statement may change rows that the log does not have"
+                    self._result.obstacle = "a statement may change rows without row events"
                 if self._result.obstacle is not None:
                     return False
         return True

@@ -19,16 +19,17 @@ if TYPE_CHECKING:
     from binarrow.spark.direct.layout import Layout
 
 BUFFERED_BYTES = 64 << 20
-"""The memory of a task for rows of all tables that are not written yet."""
+"""The maximum memory of a task for rows of all tables that are not written yet."""
 
 FILE_BYTES = 256 << 20
 """The size at which a task begins another file of a table."""
 
 OPEN_FILES = 64
-"""The files that a task has open at once. A log may contain rows of thousands of tables."""
+"""The maximum number of open files of a task. A log may contain rows of thousands of tables."""
 
 MADE_BY = "org.apache.spark.version"
-"""The key in a file of the version of Spark. Without it, Spark may shift dates before 1582."""
+"""The key of Spark's version in the metadata of a file. Without it, Spark may shift dates before
+1582."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ class WrittenFile:
 
     @classmethod
     def of(cls, stored: Mapping[str, Any]) -> WrittenFile:
-        """Returns the file of :meth:`to_dict`, also if it was JSON meanwhile."""
+        """Returns the file from the result of :meth:`to_dict`, or from the same data as JSON."""
         database, table = stored["name"]
         return cls(**{**stored, "name": (database, table)})
 
@@ -97,7 +98,7 @@ class FileWriters:
         batches = self._rows.pop(name)
         del self._bytes[name]
         file = self._open.pop(name, None) or self._opened(name)
-        self._open[name] = file  # the last one is the one that was used last
+        self._open[name] = file  # in the order of their last use
         file.write(pa.Table.from_batches(batches, file.schema))
         if file.size >= FILE_BYTES:
             self._close(name)
@@ -139,7 +140,7 @@ class _OpenFile:
 
     @property
     def size(self) -> int:
-        """The bytes that are written."""
+        """The number of bytes that are written so far."""
         return self._path.stat().st_size
 
     def write(self, rows: pa.Table) -> None:
@@ -153,7 +154,7 @@ class _OpenFile:
         self._file.close()
 
     def finish(self, name: Name) -> WrittenFile:
-        """Closes the file, and describes it."""
+        """Closes the file, and returns its description."""
         self.close()
         statistics = None
         if self._layout.has_statistics:

@@ -92,7 +92,7 @@ class TableMirror:
             self.spark.sql(f"ALTER TABLE {self.name} ADD COLUMNS ({columns})")
 
     def _enable_types(self, fields: Sequence[StructField]) -> None:
-        """Enables the features of Delta that types need; a new table has those of its columns."""
+        """Enables the features of Delta that types need. In a new table, Delta enables them itself."""
         types = {field.dataType.simpleString() for field in fields}
         needed = {feature for name, feature in _DELTA_FEATURES.items() if name in types}
         if needed:
@@ -109,7 +109,7 @@ class TableMirror:
             self.spark.sql(self._merge_sql(folded, view))
 
     def set_columns(self, rows: DataFrame, key: Sequence[str], columns: Sequence[str]) -> None:
-        """Sets columns of the rows that have the key of one of `rows`, in one commit."""
+        """Sets columns to the values in `rows`, which are matched by the key, in one commit."""
         keys, values = (list(map(quoted_name, names)) for names in (key, columns))
         on = " AND ".join(f"t.{one} = s.{one}" for one in keys)
         is_equal = " AND ".join(f"t.{one} <=> s.{one}" for one in values)
@@ -154,7 +154,7 @@ _DELTA_FEATURES = {
     "timestamp_ntz": "delta.feature.timestampNtz",
     "variant": "delta.feature.variantType",
 }
-"""The property that enables a type, by its name."""
+"""The property that enables a type, by the name of the type."""
 
 
 @contextmanager

@@ -82,7 +82,7 @@ class BatchWriter:
     def _opened(
         self, spark: SparkSession, changed: set[Name], query: str
     ) -> Iterator[tuple[Name, Structure, TableMirror]]:
-        """Yields the tables of a batch, each after it was created or checked."""
+        """Creates or checks each table of a batch, and then yields it."""
         names = changed | set(self._structures.selected()) if self._is_first else changed
         check_letter_case(names | self._created)
         structures = self._structures.of(names)

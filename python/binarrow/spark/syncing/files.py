@@ -1,7 +1,8 @@
-"""Writes the changes of a batch as files that tasks have written, if each table permits it.
+"""Writes a history: tasks write the Parquet files of a batch, and the driver commits them.
 
-Otherwise the batch is read as documents and written by Spark. Both ways write the same rows, and
-mark their commits with the same number. So a batch may be repeated in the other way.
+If this is not possible for a table, the batch is read as documents and written by Spark. Both ways
+write the same rows, and their commits contain the same number of the batch. So a batch may be
+repeated in the other way.
 """
 
 from __future__ import annotations
@@ -38,7 +39,8 @@ if TYPE_CHECKING:
 LOG = logging.getLogger("binarrow.spark")
 
 PASSES = 2
-"""The number of times that a batch is decoded into files. The second one knows all columns."""
+"""The maximum number of times that a batch is decoded into files. The first time may find columns
+that a table lacks, and then they are added to the table."""
 
 
 class FilesWriter(BatchWriter):
@@ -90,7 +92,10 @@ class FilesWriter(BatchWriter):
             if is_complete:
                 self._may_have_leftovers = False
                 return True
-        LOG.info("batch %d is written by Spark: its rows need other types", batch.number)
+        LOG.info(
+            "batch %d is written by Spark: the types of rows do not fit the types of a table",
+            batch.number,
+        )
         return False
 
     def _decode(self, frame: DataFrame, batch: BatchId) -> _Found:
@@ -122,20 +127,25 @@ class FilesWriter(BatchWriter):
             path = Path(file.path)
             if not path.exists() or path.stat().st_size != file.size:
                 reason = (
-                    "the driver does not have the files that tasks write: the folder is not shared"
+                    "the driver cannot find the files that tasks have written: the driver and all"
+                    " executors must share the folder of the tables, under the same path"
                 )
                 self._stop(reason)
                 raise _ObstacleError(reason)
 
     def _stop(self, reason: str) -> None:
-        """Stops writing files until the query is started again."""
+        """Spark writes all batches until the query is started again."""
         self._is_direct = False
-        LOG.warning("tasks do not write the files of the tables, so Spark writes them: %s", reason)
+        LOG.warning(
+            "tasks cannot write the files of the tables, so Spark writes them until the query is"
+            " started again: %s",
+            reason,
+        )
 
     def _evolved(
         self, target: FileTarget, spark: SparkSession, found: _Found, query: str
     ) -> dict[Name, TableMirror]:
-        """Adds the columns that the tables of a batch lack, and returns these tables."""
+        """Adds missing columns to the tables of a batch, and returns the tables."""
         mirrors = {}
         envelope = {f"_{column}" for column in ENVELOPE_COLUMNS}
         for name, structure, mirror in self._opened(spark, set(found.columns), query):
@@ -163,11 +173,12 @@ class FilesWriter(BatchWriter):
         found: _Found,
         batch: BatchId,
     ) -> bool:
-        """Commits the files of each table. Returns false if a table has other columns now."""
+        """Commits the files of each table. Returns false if the columns of a table have changed."""
         is_complete = True
         for name, mirror in sorted(mirrors.items(), key=lambda item: item[0]):
             files, layout = found.by_table.get(name, []), found.layouts[name]
-            unused = found.by_table.pop(name, [])  # their state is not known after an error
+            # After an error, it is not known whether the table has the files.
+            unused = found.by_table.pop(name, [])
             try:
                 outcome = target.commit(mirror, layout, files, batch)
             except UnfitError as error:
@@ -193,7 +204,7 @@ class _Found:
     layouts: dict[Name, Layout]
     """The layouts of the files."""
     by_table: dict[Name, list[WrittenFile]] = field(default_factory=dict)
-    """The files that no commit contains."""
+    """The files that are in no commit."""
     columns: dict[Name, list[set[str]]] = field(default_factory=dict)
     unknown: set[Name] = field(default_factory=set)
     obstacle: str | None = None
@@ -215,11 +226,11 @@ class _Found:
             self.is_lasting |= result.is_lasting
 
     def files(self) -> Iterable[WrittenFile]:
-        """Returns the files that no commit contains."""
+        """Returns the files that are in no commit."""
         return [file for files in self.by_table.values() for file in files]
 
     def delete_unused(self) -> None:
-        """Deletes the files that no commit contains."""
+        """Deletes the files that are in no commit."""
         for file in self.files():
             Path(file.path).unlink(missing_ok=True)
 

@@ -1,8 +1,8 @@
-"""Values of columns that the server filled in: the log lacks them, the server is asked.
+"""Values of new columns that the log does not contain. They are read from the server.
 
-ALTER TABLE sets a new column of existing rows to its default, and the log has only the statement.
-The values are those that the server has now. If a row has changed since, its change is in the log
-after the batch, and a later batch applies it.
+In existing rows, ALTER TABLE sets a new column to its default, and the log contains only the
+statement. The server returns the current values. If a row was changed after the batch, the change
+is later in the log, and a later batch applies it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 LOG = logging.getLogger("binarrow.spark")
 
 FILL = "binarrow.sync.fill"
-"""The property of a table with the columns that are still to be read."""
+"""The property of a table with the columns whose values are still to be read."""
 
 DROPPED = "binarrow.sync.dropped"
 """The property of a table with the columns of the target that the server has dropped."""
@@ -46,7 +46,7 @@ class FilledColumns:
         self._dropped: dict[Name, list[str]] = {}
 
     def restore(self, name: Name, properties: Mapping[str, str]) -> None:
-        """Continues with a table that has these properties."""
+        """Reads the state of a table from its properties."""
         self._pending[name] = set(json.loads(properties.get(FILL, "[]")))
         self._dropped[name] = json.loads(properties.get(DROPPED, "[]"))
 
@@ -58,7 +58,9 @@ class FilledColumns:
         own: Sequence[StructField],
         logged: Iterable[set[str]],
     ) -> tuple[str, ...]:
-        """Returns the columns to read, and stores them in the target before they are added to it.
+        """Returns the columns to read. Their names become a property of the table in the target.
+
+        This is done before the columns are added, so that a query that is killed can continue.
 
         Args:
             mirror: The table in the target.
@@ -68,7 +70,7 @@ class FilledColumns:
             logged: The sets of columns that the rows of the batch have.
 
         Raises:
-            SchemaError: One of them is in the key, so that rows without it cannot be identified.
+            SchemaError: A new column is in the key, so rows without it cannot be identified.
         """
         held = mirror.schema()
         assert held is not None  # noqa: S101 - it was created
@@ -80,13 +82,14 @@ class FilledColumns:
         in_key = [column for column in columns if column in structure.key]
         if in_key:
             raise SchemaError(
-                f"{shown(name)}: the key has got the columns {', '.join(in_key)}, and rows without"
-                " them cannot be identified. To continue, delete the tables of the target and its"
-                " checkpoint, and start again, so that the existing rows are loaded again"
+                f"{shown(name)}: the columns {', '.join(in_key)} were added to the key, and rows"
+                " without them cannot be identified. To continue, delete the tables of the target"
+                " and its checkpoint, and start again, so that the existing rows are loaded again"
             )
         if columns:
             LOG.warning(
-                "%s: the log may not contain all values of %s: they are read from the server",
+                "%s: the log may not contain all values of the columns %s, so they are read from"
+                " the server",
                 shown(name),
                 ", ".join(columns),
             )
@@ -101,7 +104,8 @@ class FilledColumns:
         self, mirror: TableMirror, name: Name, structure: Structure, columns: Sequence[str]
     ) -> None:
         """Writes the values that the server has now, in one commit."""
-        # A comma divides patterns, and `?` is any character: rows of other tables are not used.
+        # A comma would separate two patterns, and `?` matches it. `table_of` leaves out other
+        # tables.
         pattern = shown(name).replace(",", "?")
         reader = mirror.spark.read.format("binarrow").options(**self._options, tables=pattern)
         rows = table_of(reader.load(), shown(name), structure.schema)
@@ -113,7 +117,7 @@ class FilledColumns:
 def _lacking(own: Sequence[StructField], held: StructType, logged: Iterable[set[str]]) -> set[str]:
     """Returns columns that the target or rows lack, and that the server may have filled in.
 
-    If there is also a column that the server has dropped, it may have the other name now.
+    If the server has also dropped a column, a new column may be the renamed one.
     """
     added = [field for field in own if _find(held, field.name) is None]
     has_dropped = any(_find(own, field.name) is None for field in held.fields)

@@ -46,7 +46,7 @@ def append(mirror: TableMirror, rows: DataFrame, query: str, batch_id: int) -> N
 
 
 def evolve(mirror: TableMirror, fields: tuple[StructField, ...]) -> Difference:
-    """Adds the columns of changes that a table lacks, and widens types."""
+    """Adds the columns that changes have and a table lacks, and widens types."""
     held = mirror.spark.table(mirror.name)
     case = mirror.spark.conf.get("spark.sql.caseSensitive")
     changes = Changes(held, fields, (), "_", has_present=False, is_case_sensitive=case == "true")

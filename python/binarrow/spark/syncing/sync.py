@@ -75,17 +75,18 @@ def sync(
         once: If true, the query ends at the current end of the log.
         every: Seconds between the starts of two batches.
         schema_changes: ``"follow"`` adds new columns to the target, and widens types if the format
-            supports it. Values that the server filled in (DEFAULT) are read from the server.
-            Columns that the server drops stay in the target, and are NULL in new rows.
+            supports it. In a mirror, the values of new columns in existing rows (DEFAULT) are read
+            from the server. Columns that the server drops stay in the target, and are NULL in new
+            rows.
             ``"fail"`` raises an error.
         on_truncate: The reaction to TRUNCATE and to DROP TABLE followed by CREATE TABLE:
             ``"apply"``, ``"keep"`` (the target keeps its rows) or ``"fail"``. A table that the
             server has dropped keeps its rows in each case.
-        files: The programs that write the files of ``mode="history"``. With ``"auto"``, tasks write
-            them while they decode the log, and the driver commits them, if the target is in a local
-            or shared folder. Then ``numInputRows`` in the query's progress is the number of ranges,
-            not of changes. Batches and tables for which this is not possible are written by Spark,
-            and a message is logged. With ``"spark"``, Spark writes all files.
+        files: The writer of the files, with ``mode="history"``. With ``"auto"``, if the target is
+            in a local or shared folder, tasks write Parquet files while they decode the log, and
+            the driver commits them. ``numInputRows`` in the query's progress is then the number of
+            ranges of the log, not of changes. Spark's own writer writes batches for which this is
+            not possible, and a message is logged. With ``"spark"``, it writes all files.
         checkpoint: The folder of the query's checkpoint. By default ``_binarrow_spark`` in a local
             folder ``target``; other targets need it.
         password_file: A file on the driver with the password in its first line.
