@@ -18,7 +18,7 @@ LETTERS = 32
 LAST_LETTER = "\U0010ffff"
 
 OLDEST = 1900
-"""The first year for which bounds are written. Earlier dates depend on the calendar of the reader."""
+"""The first year that bounds may have. Earlier dates depend on the calendar of the reader."""
 
 
 def statistics_of(footer: Any, schema: pa.Schema) -> str:

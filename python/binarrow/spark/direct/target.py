@@ -38,7 +38,7 @@ class Outcome(Enum):
     PRESENT = auto()
     """The table had the batch already. The files are not used."""
     CHANGED = auto()
-    """The columns of the table have changed since the files were written. The files are not used."""
+    """The columns of the table have changed meanwhile. The files are not used."""
 
 
 class FileTarget(Protocol):

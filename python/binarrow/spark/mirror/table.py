@@ -92,7 +92,7 @@ class TableMirror:
             self.spark.sql(f"ALTER TABLE {self.name} ADD COLUMNS ({columns})")
 
     def _enable_types(self, fields: Sequence[StructField]) -> None:
-        """Enables the features of Delta that types need. In a new table, Delta enables them itself."""
+        """Enables the features of Delta that types need. Delta does this itself in a new table."""
         types = {field.dataType.simpleString() for field in fields}
         needed = {feature for name, feature in _DELTA_FEATURES.items() if name in types}
         if needed:
