@@ -71,7 +71,7 @@ def test_no_keys(home: Path) -> None:
         ),
         ({"AWS_ENDPOINT_URL_S3": "http://k:hidden9@a/"}, "AWS_ENDPOINT_URL_S3 is not a URL"),
         ({"AWS_ENDPOINT_URL": "http://hidden10 a"}, "write for example http://127.0.0.1:9000"),
-        ({"AWS_CONFIG_FILE": "BROKEN"}, "is not a file of profiles of AWS: correct it"),
+        ({"AWS_CONFIG_FILE": "BROKEN"}, "is not a valid file of AWS profiles: correct it"),
     ],
 )
 def test_errors(home: Path, given: dict[str, str], words: str) -> None:

@@ -139,7 +139,7 @@ def test_a_sync_that_was_overtaken(
 
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(owner, name, late)
-        with pytest.raises(binarrow.TargetBusyError, match="nothing is lost"):
+        with pytest.raises(binarrow.TargetBusyError, match="No change is lost"):
             source.sync(mode="history", once=False, every=0)
     source.execute("INSERT INTO t VALUES (4, 4)")
     source.sync(mode="history")

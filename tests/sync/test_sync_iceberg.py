@@ -47,8 +47,8 @@ def test_other_targets_and_tools(shop: Source) -> None:
             )
     for target, words in (
         ("iceberg+file://host/x", "has no folder"),
-        ("iceberg://missing", "no complete settings of a catalog 'missing'"),
-        ("iceberg://a:b@c", "has only the name of a catalog"),
+        ("iceberg://missing", "no complete settings of the catalog 'missing'"),
+        ("iceberg://a:b@c", "contains only the name of a catalog"),
     ):
         with pytest.raises(binarrow.ConfigError, match=words):
             binarrow.sync(shop.url, target, once=True, password_file=shop.password_file)

@@ -143,7 +143,7 @@ def test_a_sync_that_was_stopped(
 
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(owner, name, late)
-        with pytest.raises(binarrow.TargetBusyError, match="nothing is lost"):
+        with pytest.raises(binarrow.TargetBusyError, match="No change is lost"):
             shop.sync(mode="history", once=False, every=0)
     assert left <= 0
     shop.execute("INSERT INTO t VALUES (4, 4)")

@@ -1,7 +1,7 @@
 """Objects of a bucket below a prefix, with the protocol of S3.
 
-A write with a condition is the only one that can refuse another writer: it creates an object that
-does not exist, or replaces one whose entity tag is known.
+Only a conditional write shows that another program has written an object: it creates an object
+only if it does not exist, or replaces it only if its entity tag is still the same.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from obstore import PutMode
 
 RETRY = 0.2
-"""Seconds between two attempts of a write with a condition."""
+"""Seconds between two attempts of a conditional write."""
 
 DELETED = 500
-"""The number of objects that are deleted at once, at most."""
+"""The maximum number of objects in one request to delete objects."""
 
 NAMES = re.compile(r"[A-Za-z0-9._=/-]*")
-"""Prefixes that need no quoting in URLs and in no library."""
+"""The prefixes that need no quoting, neither in URLs nor in the libraries."""
 
 
 class Bucket:
@@ -62,7 +62,7 @@ class Bucket:
 
     @classmethod
     def of_url(cls, url: str, patience: float) -> Bucket:
-        """Returns the place of a URL, `bucket/prefix`.
+        """Returns the bucket of a URL without its scheme, `bucket/prefix`.
 
         Raises:
             ConfigError: The URL is not valid, or contains credentials. The message does not.
@@ -70,7 +70,7 @@ class Bucket:
         bucket, _, prefix = url.partition("/")
         if "@" in url or "?" in url:
             raise ConfigError(
-                "a target of S3 has no credentials and no options in its URL: write"
+                "the URL of an S3 target must not contain credentials or options: write"
                 " delta+s3://bucket/prefix, and set AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY,"
                 " AWS_REGION and AWS_ENDPOINT_URL, or AWS_PROFILE"
             )
@@ -84,7 +84,7 @@ class Bucket:
         return cls(bucket, prefix, S3Settings.from_environment(), patience, REQUEST)
 
     def impatient(self, patience: float) -> Bucket:
-        """Returns the place for requests that end after some seconds."""
+        """Returns the same bucket, with requests that fail after this number of seconds."""
         return Bucket(self.bucket, self.prefix, self.settings, patience, patience)
 
     def get(self, name: str) -> tuple[bytes, str] | None:
@@ -115,11 +115,11 @@ class Bucket:
     def put_if(self, name: str, content: bytes, tag: str | None) -> str | None:
         """Replaces an object with an entity tag, or creates one if the tag is None.
 
-        The content must be one that no other call writes: if the answer of the store is lost, it
-        shows whether the object was written.
+        No other call may write the same content: if the answer of the store is lost, the content
+        of the object shows whether this call has written it.
 
         Returns:
-            The new tag; None if another program has written the object.
+            The new tag. None if another program has written the object.
         """
         mode: PutMode = "create" if tag is None else {"e_tag": tag}
         deadline = time.monotonic() + self.patience
@@ -154,7 +154,7 @@ class Bucket:
             return any(obstore.list(self._store, prefix, chunk_size=1))
 
     def copy(self, name: str, to: str) -> None:
-        """Copies an object; the store does it."""
+        """Copies an object inside the store."""
         with _translated():
             obstore.copy(self._store, name, to)
 

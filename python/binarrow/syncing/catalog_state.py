@@ -1,9 +1,9 @@
 """The state of a sync into a catalog of Iceberg tables.
 
-The table `_binarrow.sync` has no rows. Each of its snapshots names a position file, and is
-committed on the condition that the one before is still the current one: catalogs check this. So a
-commit of an earlier sync fails, even if this sync does not know yet that another one has started.
-The files are in the folder of the table; their names contain the name of the sync.
+The table `_binarrow.sync` has no rows. Each of its snapshots contains the name of a position file.
+Catalogs commit a snapshot only if the snapshot before it is still the current one. So the commit of
+a sync fails if another sync has started since, even if the first sync does not know this yet. The
+files are in the folder of the table, and their names contain the ID of the sync.
 """
 
 from __future__ import annotations
@@ -57,23 +57,23 @@ POINTER = "binarrow.position"
 """The property of a snapshot with the name of the position file."""
 
 WRITE = "binarrow.write"
-"""The property of a snapshot with a text that no other one has."""
+"""The property of a snapshot with a unique text."""
 
 COMPLETE = "complete"
-"""A file of a folder whose other files are there."""
+"""The name of the file that is written last into a folder: it shows that the folder is complete."""
 
 KEPT = 50
-"""The number of snapshots after which all but the last are removed."""
+"""The number of old snapshots from which on they are removed."""
 
 RETRY = 0.2
 """Seconds between two attempts."""
 
 NUMBERED = re.compile(r"(?:commit|structures|position)-(\d+)-")
-"""The beginning of a name of a file or folder of a commit, with its number."""
+"""The beginning of the name of a file or folder of a commit, with the number of the commit."""
 
 
 class CatalogState:
-    """Files beside a table of the catalog; see :class:`StateFolder`."""
+    """The state in files of a table of the catalog; see :class:`StateFolder`."""
 
     def __init__(self, name: str, catalog: Catalog, store: Store, patience: float) -> None:
         self.shown = f"iceberg://{name}"
@@ -82,7 +82,7 @@ class CatalogState:
         self._all_errors: tuple[type[Exception], ...] = (*store.errors, CommitFailedException)
         self._patience = patience
         self._sync = uuid.uuid4().hex[:12]
-        """The name of this sync in names of files."""
+        """The ID of this sync, for the names of files."""
         self._opened: Table | None = None
         self._snapshot: int | None = None
         """The last snapshot of this sync."""
@@ -97,20 +97,20 @@ class CatalogState:
         return self._local() / "tables.db"
 
     def lock(self) -> Lock:
-        """Refuses other writers on this machine; those on others see that the position changes."""
+        """Refuses other writers on this machine. `check` and `commit` find those on others."""
         return Lock(self._local() / "lock", self.shown)
 
     def check(self) -> None:
         """Checks that no other sync has started.
 
         Raises:
-            TargetBusyError: One has.
+            TargetBusyError: Another sync has started.
         """
         if self._reload() != self._snapshot:
             raise self._busy()
 
     def position(self) -> bytes | None:
-        """Returns the last position, and notes this sync in the table."""
+        """Returns the last position. From then on, commits of earlier syncs fail."""
         if self._load() is None:
             self._catalog.create_namespace_if_not_exists(NAME[:1])
             import pyarrow as pa
@@ -135,7 +135,7 @@ class CatalogState:
         return self.read(pointer) if pointer else None
 
     def commit(self, sequence: int, position: bytes) -> None:
-        """Writes a position file, and a snapshot that names it.
+        """Writes a position file, and a snapshot with its name.
 
         Raises:
             TargetBusyError: Another sync has started.
@@ -146,7 +146,7 @@ class CatalogState:
         self._pointer = name
 
     def _swap(self, pointer: str) -> None:
-        """Replaces the snapshot of this sync by one with a pointer."""
+        """Adds a snapshot with the name of a position file after the last one of this sync."""
         write = str(uuid.uuid4())
         deadline = time.monotonic() + self._patience
         while True:
@@ -165,7 +165,7 @@ class CatalogState:
                 found = self._reload()
                 if found == self._snapshot:
                     continue
-            if self._summary(WRITE) != write:  # else the answer of the catalog was lost
+            if self._summary(WRITE) != write:  # if equal, only the answer of the catalog was lost
                 raise self._busy()
             current = self._table.current_snapshot()
             self._snapshot = None if current is None else current.snapshot_id
@@ -251,7 +251,7 @@ class CatalogState:
             return reader.read_all()
 
     def end_folder(self, name: str) -> None:
-        """Notes that a folder is complete."""
+        """Marks a folder as complete."""
         self.write(f"{name}/{COMPLETE}", b"{}")
 
     def remove_folder(self, name: str) -> None:
@@ -262,7 +262,7 @@ class CatalogState:
         self._delete(name)
 
     def remove_others(self, current: Container[str], sequence: int) -> None:
-        """Removes files and folders of commits up to one, except the current ones."""
+        """Removes the files and folders of commits up to `sequence`, except `current`."""
         from pyarrow.fs import FileSelector
 
         files, path = self._path("")
@@ -331,8 +331,8 @@ class CatalogState:
 
     def _busy(self) -> TargetBusyError:
         return TargetBusyError(
-            f"another sync writes {self.shown}, and has taken it from this one: this one has ended,"
-            " and nothing is lost. Run one sync at a time"
+            f"another sync writes {self.shown} now, so this sync has ended. No change is lost. Run"
+            " only one sync at a time"
         )
 
     def reason(self, error: Exception) -> str:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def errors_of_libraries() -> tuple[type[Exception], ...]:
-    """Returns the errors of catalogs, files, and the libraries that are installed."""
+    """Returns the classes of errors of catalogs, files, and the installed libraries."""
     found: list[type[Exception]] = [OSError, RESTError]
     for module, names in {
         "sqlalchemy.exc": ("SQLAlchemyError",),
@@ -59,7 +59,7 @@ class CatalogStore:
         return IcebergTable(self._catalog, name, self._found(name), None, sync_id)
 
     def find_other(self, name: Name) -> str | None:
-        """Returns the name of a table if it is in the catalog."""
+        """Returns the name of a table, for messages, if it is in the catalog."""
         found = self._found(name)
         return None if found is None else f"the table {shown(name)} of the catalog"
 

@@ -29,11 +29,11 @@ class Folder(Protocol):
 
     @property
     def uri(self) -> str:
-        """The place as the library names it."""
+        """The path or URL of the folder, for deltalake."""
 
     @property
     def options(self) -> dict[str, str] | None:
-        """The library's options for the place."""
+        """The storage options of deltalake; None for a local folder."""
 
     def create(self) -> None:
         """Creates the folder."""
@@ -45,10 +45,10 @@ class Folder(Protocol):
         """True if the log has a version."""
 
     def files(self) -> FileSystem:
-        """Returns the folder as a file system, without code of Python.
+        """Returns the folder as a file system of Arrow, which runs no Python code.
 
-        By default, files are opened by a class of Python, which threads of Arrow may still release
-        while the interpreter ends: it then aborts.
+        By default, deltalake opens files with a Python class. Threads of Arrow may release its
+        objects while the interpreter ends, and the interpreter then aborts.
         """
 
     def make_durable(self, before: int) -> None:
@@ -162,7 +162,7 @@ class StoreFolder:
 
     @property
     def options(self) -> dict[str, str] | None:
-        """The place and the login of the store."""
+        """The endpoint and the credentials of the store."""
         return self.bucket.settings.of_deltalake(self.bucket.patience)
 
     def create(self) -> None:
@@ -185,11 +185,11 @@ class StoreFolder:
         return SubTreeFileSystem(prefix, S3FileSystem(**settings))
 
     def make_durable(self, before: int) -> None:
-        """Does nothing: a store answers when it has an object."""
+        """Does nothing: an object is durable when the store has answered."""
 
 
 class StoreFolders:
-    """The folders of a lake on an object store, which has no RENAME: objects are copied."""
+    """The folders of a lake in an object store. It cannot rename objects, so they are copied."""
 
     def __init__(self, bucket: Bucket, state: StoreState) -> None:
         self._bucket = bucket
@@ -210,9 +210,9 @@ class StoreFolders:
             self._state.remove_tables_folder(_path(name))
 
     def rename(self, name: Name, to: Name) -> None:
-        """Copies the objects of a table, its log last, and then removes those before.
+        """Copies the objects of a table, its log last, and then removes the old objects.
 
-        If it is interrupted, the table has its old name, and the next sync copies it again.
+        If this is interrupted, the table has its old name, and the next sync copies it again.
         """
         before, after = _path(name), _path(to)
         names = self._bucket.names(before)

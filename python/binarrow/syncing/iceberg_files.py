@@ -1,4 +1,4 @@
-"""The files of Iceberg tables: which there are, and which are deleted."""
+"""Functions that list, flush and delete the files of Iceberg tables."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def path_of(location: str) -> Path:
 
 
 def sync_file(location: str) -> None:
-    """Waits until a file is on the disk; a store answers when it has an object."""
+    """Waits until a local file is on the disk. An object in a store is durable already."""
     if location.startswith(("file://", "/")):
         sync(path_of(location))
 
@@ -40,14 +40,14 @@ def files_of(table: Table) -> set[str]:
 
 
 def delete_unused(io: FileIO, files: Iterable[str]) -> None:
-    """Deletes files that no table has any more."""
+    """Deletes files that no table uses any more."""
     for file in files:
         with contextlib.suppress(FileNotFoundError):
             io.delete(file)
 
 
 def delete_old(table: Table, oldest: float) -> None:
-    """Deletes files in the folder of a table that no snapshot has, if they are old enough."""
+    """Deletes files older than `oldest` in the folder of a table that no snapshot uses."""
     used = {path_of(one) for one in files_of(table)}
     folder = path_of(table.location())
     for pattern in ("data/*.parquet", "metadata/*.avro"):

@@ -69,7 +69,7 @@ class IcebergTable:
     def __init__(
         self, catalog: Catalog, name: Name, table: Table | None, folder: Path | None, sync_id: str
     ) -> None:
-        """`folder` is the folder for a new table; None if the catalog selects one."""
+        """Opens a table. `folder` is for a new table; None if the catalog selects the location."""
         self._catalog = catalog
         self._name = name
         self._table = table
@@ -203,7 +203,7 @@ class IcebergTable:
         table = self._catalog.load_table(self._name)
         if self._folder is not None:
             delete_old(table, oldest.timestamp())
-        else:  # other tables may have files in the folder
+        else:  # the folder may contain files of other tables
             delete_unused(table.io, files - files_of(table))
 
     # ------------------------------------------------------------------------ files

@@ -106,7 +106,7 @@ class Lake:
         return state, self._files.read(self._structures)
 
     def _checked(self, position: bytes) -> dict[str, Any]:
-        """Returns a position file of this kind and version, and takes the name in the tables."""
+        """Parses a position file, checks its kind and version, and sets the ID of the sync."""
         stored: dict[str, Any] = json.loads(position)
         if stored["kind"] != self._store.kind:
             raise self._other_kind(stored["kind"])
@@ -120,7 +120,7 @@ class Lake:
 
     @contextmanager
     def snapshot(self) -> Iterator[LakeSnapshot]:
-        """Returns the last commit. A sync may write meanwhile.
+        """Returns the rows at the last commit. A sync may write at the same time.
 
         Raises:
             SyncError: It cannot be read.
@@ -153,7 +153,7 @@ class Lake:
 
         Raises:
             TableError: It has some.
-            TargetBusyError: It has some, of a sync that has taken the target.
+            TargetBusyError: Another sync has taken the target, and may have written them.
             SyncError: The folder cannot be read.
         """
         try:

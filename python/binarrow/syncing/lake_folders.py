@@ -42,7 +42,7 @@ def folder_name(name: str) -> str:
 
 
 def ascii_folder_name(name: str) -> str:
-    """Returns the name of a folder in a URL: all but letters and digits of ASCII are encoded."""
+    """Returns the name of a folder in a URL: all but ASCII letters, digits, - and _ are encoded."""
     return _escaped(r"[^A-Za-z0-9_-]", name)
 
 

@@ -1,7 +1,7 @@
 """The rows of a lake at the position of a commit, for `verify`.
 
 Each table contains the number of the last operation that was applied to it, and keeps its earlier
-versions for an hour. So a sync may run meanwhile.
+versions for an hour. So a sync may run at the same time.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from binarrow.syncing.operations import Record, State
 
 RETRY = 0.2
-"""Seconds between two looks at a table whose last commit is not complete."""
+"""Seconds between two checks of a table whose last commit is not complete."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class LakeSnapshot:
             raise self.tables.failed(error, "read") from None
 
     def _complete(self, name: Name) -> LakeTable:
-        """Returns a table when it contains its last operation."""
+        """Waits until a table contains its last operation, and returns it."""
         deadline = time.monotonic() + self.patience
         while True:
             table = self.tables.table(name)
@@ -71,7 +71,7 @@ class LakeSnapshot:
             time.sleep(RETRY)
 
     def _of_source(self, record: Record, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Returns rows with the types of the change stream, of which the table has wider ones."""
+        """Converts rows to the types of the change stream. The types of the table may be wider."""
         import pyarrow as pa
 
         columns = []
@@ -84,12 +84,12 @@ class LakeSnapshot:
             kind, column = _storage(field.type), batch.column(place)
             stored = stored_type(field.type, self.smallest_bits)
             try:
-                # Strings and lists may have other offsets in memory than in the table.
+                # In memory, strings and lists may have offsets of another size than `stored`.
                 columns.append(column.cast(stored).cast(kind))
             except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
                 raise SyncError(
-                    f"{shown(record.name)}: the column {field.name} has the type {column.type} in"
-                    f" the target, and sync has stored {stored}; or a value is not one of {kind}"
+                    f"{shown(record.name)}: in the target, the column {field.name} has the type"
+                    f" {column.type} instead of {stored}, or a value is not valid for {kind}"
                 ) from None
         return pa.RecordBatch.from_arrays(columns, record.schema.names)
 

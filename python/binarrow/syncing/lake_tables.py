@@ -125,10 +125,10 @@ class LakeTables:
     def _apply_patiently(
         self, operation: Operation, number: int, versions: dict[Name, int]
     ) -> None:
-        """Applies an operation; again if another program has changed the table meanwhile.
+        """Applies an operation. Repeats it after a conflict with another program.
 
-        Also again after an error that may end by itself: the table contains the number of the
-        operation if it was applied in spite of the error.
+        Also repeats it after a transient error. If it was applied in spite of the error, the table
+        contains its number, and it is not applied again.
         """
         deadline = time.monotonic() + self._patience
         while True:
@@ -187,7 +187,7 @@ class LakeTables:
         return False
 
     def failed(self, error: Exception, done: str = "written") -> SyncError:
-        """Returns an error without values of cells."""
+        """Returns an error without values of cells. `done` is the action that failed."""
         text = self._state.reason(error)
         if "Arrow error" in text or "cast" in text.lower():
             text = f"{type(error).__name__} of a value"

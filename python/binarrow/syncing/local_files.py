@@ -17,7 +17,7 @@ def local_folder(target: str) -> Path:
     Only the user can read it.
 
     Raises:
-        SyncError: The folder cannot be created, or belongs to another user.
+        SyncError: The folder cannot be created, belongs to another user, or is open to others.
     """
     user = getpass.getuser() if os.name == "nt" else str(os.getuid())
     parent = Path(tempfile.gettempdir()) / f"binarrow-{user}"
@@ -28,7 +28,8 @@ def local_folder(target: str) -> Path:
             found = parent.lstat()
             if found.st_uid != os.getuid() or found.st_mode & 0o077:
                 raise SyncError(
-                    f"other users can write {parent}: remove it, or set TMPDIR to another folder"
+                    f"{parent} belongs to another user, or other users can access it: remove it, or"
+                    " set TMPDIR to another folder"
                 )
         folder.mkdir(mode=0o700, exist_ok=True)
     except OSError as error:

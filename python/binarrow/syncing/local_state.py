@@ -48,7 +48,7 @@ class LocalState:
         return None if found is None else found.read_bytes()
 
     def commit(self, sequence: int, position: bytes) -> None:
-        """Writes a position file, all of it or nothing."""
+        """Writes a position file atomically."""
         replace_file(self._own / self.position_name(sequence), position)
 
     def position_name(self, sequence: int) -> str:
@@ -56,7 +56,7 @@ class LocalState:
         return f"position-{sequence:010}.json"
 
     def new_name(self, kind: str, sequence: int) -> str:
-        """Returns the name of a file or folder: one of a commit that failed is replaced."""
+        """Returns the name of a file or folder. One of a commit that failed has the same name."""
         return f"{kind}-{sequence:010}"
 
     def has(self, name: str) -> bool:
@@ -68,7 +68,7 @@ class LocalState:
         return (self._own / name).read_bytes()
 
     def write(self, name: str, content: bytes) -> None:
-        """Writes a file, or replaces it, all of it or nothing."""
+        """Writes or replaces a file atomically."""
         replace_file(self._own / name, content)
 
     def begin_folder(self, name: str) -> None:
@@ -104,9 +104,9 @@ class LocalState:
         move_away(self._own / name, self._own)
 
     def remove_others(self, current: Container[str], sequence: int) -> None:
-        """Removes files and folders of commits, except the current ones.
+        """Removes the files and folders of commits, except `current`.
 
-        Those after the last commit are of one that failed.
+        Files with later numbers are those of a commit that failed.
         """
         del sequence
         for file in self._own.iterdir():
@@ -122,7 +122,7 @@ class LocalState:
         return str(getattr(error, "strerror", None) or error).split("\n", 1)[0][:300]
 
     def is_transient(self, error: Exception) -> bool:
-        """Returns false: errors of a disk do not end by themselves."""
+        """Returns false: another attempt does not help after an error of a disk."""
         del error
         return False
 

@@ -13,7 +13,7 @@ from typing import Any
 from binarrow._native import ConfigError
 
 REGION = "us-east-1"
-"""The region of stores that have none."""
+"""The region if none is configured."""
 
 REQUEST = 30
 """The maximum number of seconds of one request."""
@@ -21,10 +21,10 @@ REQUEST = 30
 
 @dataclass(frozen=True)
 class S3Settings:
-    """The place and the login of a store.
+    """The endpoint, the region and the credentials of a store.
 
-    Without keys, the libraries look for those of the machine: a container, an instance, a web
-    identity.
+    Without keys, the libraries use the credentials of the machine: those of a container, an
+    instance or a web identity.
     """
 
     region: str = REGION
@@ -35,7 +35,7 @@ class S3Settings:
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] = os.environ) -> S3Settings:
-        """Reads the variables of AWS, and the profile that they name.
+        """Reads the environment variables of AWS, and the profile that they select.
 
         Raises:
             ConfigError: The profile does not exist, or it requires a login.
@@ -51,18 +51,18 @@ class S3Settings:
             if keys[0] is None and name is not None:
                 raise ConfigError(
                     f"the profile {name!r} has no aws_access_key_id: set AWS_ACCESS_KEY_ID,"
-                    " AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN to keys of this login, as"
-                    " 'aws configure export-credentials --format env' prints them"
+                    " AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN to the values that"
+                    " 'aws configure export-credentials --format env' prints for this profile"
                 )
         if keys[0] is not None and keys[1] is None:
             raise ConfigError(
-                "there is an access key for S3 without a secret: set AWS_SECRET_ACCESS_KEY, too"
+                "there is an access key for S3 without a secret: set AWS_SECRET_ACCESS_KEY too"
             )
         if keys[0] is not None and token is None and "AWS_SESSION_TOKEN" in given:
             # The libraries would send it with the keys of the profile.
             raise ConfigError(
-                "AWS_SESSION_TOKEN is set, and the keys are those of a profile: unset it, or set"
-                " AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, too"
+                "AWS_SESSION_TOKEN is set, but the keys are those of a profile: unset it, or set"
+                " AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY too"
             )
         return cls(
             region=given.get("AWS_REGION")
@@ -80,7 +80,7 @@ class S3Settings:
         return self.endpoint is not None and self.endpoint.startswith("http://")
 
     def of_obstore(self) -> dict[str, Any]:
-        """Returns the settings as obstore names them."""
+        """Returns the settings for obstore, with its names."""
         given = {
             "region": self.region,
             "endpoint": self.endpoint,
@@ -92,7 +92,7 @@ class S3Settings:
         return {name: value for name, value in given.items() if value is not None}
 
     def of_deltalake(self, patience: float) -> dict[str, str]:
-        """Returns the settings as deltalake names them, with the time for repeated requests."""
+        """Returns the settings for deltalake. It repeats requests for `patience` seconds."""
         return {
             **{f"aws_{name}": value for name, value in self.of_obstore().items()},
             "conditional_put": "etag",
@@ -104,7 +104,7 @@ class S3Settings:
         }
 
     def of_pyarrow(self) -> dict[str, Any]:
-        """Returns the settings as pyarrow's S3FileSystem names them."""
+        """Returns the settings for pyarrow's S3FileSystem, with its names."""
         given = {
             "region": self.region,
             "endpoint_override": self.endpoint,
@@ -116,10 +116,10 @@ class S3Settings:
 
 
 def _endpoint(given: Mapping[str, str], profile: Mapping[str, str]) -> str | None:
-    """Returns the URL of the store; None for Amazon's.
+    """Returns the URL of the store; None for Amazon S3.
 
     Raises:
-        ConfigError: It is not a URL, or contains a login. The message does not contain it.
+        ConfigError: It is not a URL, or contains a login. The message does not contain the value.
     """
     places = {
         "AWS_ENDPOINT_URL_S3": given.get("AWS_ENDPOINT_URL_S3"),
@@ -156,12 +156,13 @@ def _profile(given: Mapping[str, str], name: str | None) -> dict[str, str]:
         try:
             parser.read(file)
         except (configparser.Error, UnicodeDecodeError):
-            raise ConfigError(f"{file} is not a file of profiles of AWS: correct it") from None
+            raise ConfigError(f"{file} is not a valid file of AWS profiles: correct it") from None
         if parser.has_section(section):
             found = {**(found or {}), **parser[section]}
     if found is None and name is not None:
         raise ConfigError(
-            f"the profile {name!r} of AWS_PROFILE is neither in {config} nor in {credentials}"
+            f"the profile {name!r} of AWS_PROFILE is neither in {config} nor in {credentials}:"
+            " correct AWS_PROFILE, or add the profile"
         )
     return found or {}
 

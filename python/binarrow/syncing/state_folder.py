@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class StateFolder(Protocol):
-    """Files that only a sync writes. The names of files may begin with the name of a folder in it.
+    """Files that only a sync writes. The name of a file may begin with the name of a subfolder.
 
     All methods raise OSError if the files cannot be read or written.
     """
@@ -26,7 +26,7 @@ class StateFolder(Protocol):
         """The local file for the structures of tables while a sync runs."""
 
     def lock(self) -> AbstractContextManager[object]:
-        """Refuses other writers."""
+        """Returns the lock that refuses other writers."""
 
     def check(self) -> None:
         """Checks that no other sync has taken the lock, before a table is changed.
@@ -38,11 +38,11 @@ class StateFolder(Protocol):
     def position(self) -> bytes | None:
         """Returns the last position file; None if there is none.
 
-        From then on, a commit of a sync that has read the file earlier fails.
+        From then on, a commit of a sync that has called this method earlier fails.
         """
 
     def commit(self, sequence: int, position: bytes) -> None:
-        """Writes a position file, all of it or nothing.
+        """Writes a position file atomically.
 
         Raises:
             TargetBusyError: Another sync has written one since the last call of `position`.
@@ -64,7 +64,7 @@ class StateFolder(Protocol):
         """Returns the content of a file."""
 
     def write(self, name: str, content: bytes) -> None:
-        """Writes a file, or replaces it, all of it or nothing."""
+        """Writes or replaces a file atomically."""
 
     def begin_folder(self, name: str) -> None:
         """Creates an empty folder."""
@@ -76,13 +76,13 @@ class StateFolder(Protocol):
         """Returns the rows of a file."""
 
     def end_folder(self, name: str) -> None:
-        """Notes that a folder is complete, and waits until its files are stored."""
+        """Waits until the files of a folder are stored. From then on, the folder is complete."""
 
     def remove_folder(self, name: str) -> None:
         """Removes a folder at once, and then its files."""
 
     def remove_others(self, current: Container[str], sequence: int) -> None:
-        """Removes files and folders of commits up to one, except the current ones."""
+        """Removes the files and folders of commits up to `sequence`, except `current`."""
 
     def reason(self, error: Exception) -> str:
         """Returns an error in one line: what happened, and what to do."""

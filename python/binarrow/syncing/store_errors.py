@@ -79,13 +79,13 @@ CAUSES = (
         is_transient=True,
     ),
 )
-"""The causes, the most certain first: texts of libraries name several."""
+"""The causes. The first match is used, because the text of an error may match several."""
 
 
 def cause_of(error: BaseException) -> Cause | None:
     """Returns the cause of an error of a library; None if it is not known.
 
-    Texts of libraries have several lines, and contain URLs and answers of the store.
+    The text of the error cannot be shown: it has several lines, with URLs and answers of the store.
     """
     text = re.sub(r"\bretry_timeout\b", "", f"{type(error).__name__} {error}")
     return next((one for one in CAUSES if re.search(one.pattern, text)), None)
@@ -100,7 +100,7 @@ def store_error(error: BaseException) -> StoreError:
 
 
 def first_line(error: BaseException) -> str:
-    """Returns the first line of an error, without codes for terminals and without URLs."""
+    """Returns the first line of an error, without URLs and escape codes for terminals."""
     lines = re.sub(r"\x1b\[[0-9;]*m", "", str(error)).strip().splitlines()
     text = re.sub(r"\b[a-z0-9+]+://\S+", "...", lines[0] if lines else "")
     return text[:200] or type(error).__name__

@@ -1,11 +1,11 @@
-"""One sync at a time writes a lake on an object store.
+"""The lock of a lake in an object store: only one sync at a time writes the lake.
 
-The lock is an object. Its owner replaces it again and again; a sync that finds it waits, and takes
-it only if it does not change for `LEASE` seconds. Clocks of machines are not compared. The owner
-does not change a table if it cannot be sure that it still has the lock.
+The lock is an object. Its owner replaces it every `BEAT` seconds. A sync that finds a lock waits,
+and takes it only if it does not change for `LEASE` seconds. The clocks of machines are not
+compared. The owner does not change a table if it cannot be sure that it still has the lock.
 
-A local lock makes it certain that the owner on this machine has ended: then the lock on the store
-is taken at once.
+There is also a lock on the local machine. It shows whether an owner on this machine has ended. If
+so, the next sync takes the lock in the store at once.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ LEASE = 30.0
 """Seconds after which another sync may take a lock that its owner has not replaced."""
 
 BEAT = LEASE / 4
-"""Seconds between two times at which the owner replaces the lock."""
+"""Seconds after which the owner replaces the lock again."""
 
 QUICK = 5.0
-"""Seconds after which a request for the lock ends."""
+"""Seconds after which a request for the lock fails."""
 
 POLL = 0.5
-"""Seconds between two looks at the lock of another sync."""
+"""Seconds between two reads of the lock of another sync."""
 
 
 def now() -> float:
-    """Returns the seconds of a clock that is not set, and also runs while the machine sleeps."""
+    """Returns the seconds of a monotonic clock that also runs while the machine sleeps."""
     clock = getattr(time, "CLOCK_BOOTTIME", None)
     return time.monotonic() if clock is None else time.clock_gettime(clock)
 
@@ -135,8 +135,8 @@ class StoreLock:
                 seen, deadline = tag, now() + LEASE
                 if content.get("id") != former:
                     LOG.info(
-                        "%s has the lock of another sync: if it has ended, its lock ends after"
-                        " %d seconds",
+                        "%s is locked by another sync. If that sync has ended, its lock expires"
+                        " after %d seconds",
                         self._bucket.shown,
                         LEASE,
                     )
@@ -154,7 +154,7 @@ class StoreLock:
     def _check_conditions(self) -> None:
         """Checks that the store refuses writes whose conditions are not met.
 
-        Some stores ignore conditions: two syncs could then write the same position.
+        Some stores ignore conditions. Two syncs could then both write the position.
 
         Raises:
             SyncError: The store ignores them.
@@ -166,8 +166,7 @@ class StoreLock:
             self._bucket.delete([self._name])
             raise SyncError(
                 f"{self._bucket.shown}: the store ignores the conditions If-None-Match and If-Match"
-                " of writes, without which two syncs could write at once: use a store that"
-                " supports them"
+                " of writes, so it cannot refuse a second sync: use a store that supports them"
             )
 
     def _keep(self) -> None:
@@ -187,11 +186,11 @@ class StoreLock:
                 if found is None or _content(found).get("id") != self._id:
                     self._is_lost = True
                     return
-                tag = found[1]  # of a write whose answer was lost
+                tag = found[1]  # this sync has written it, but the answer was lost
             self._tag, self._until = tag, began + LEASE - POLL
 
     def _text(self) -> bytes:
-        """Returns a content that no other write has."""
+        """Returns a unique content for the lock."""
         found = {
             "id": self._id,
             "host": socket.gethostname(),
@@ -209,8 +208,9 @@ class StoreLock:
 
     def _lost(self) -> TargetBusyError:
         return TargetBusyError(
-            f"another sync has taken {self._bucket.shown}, because this one could not reach the"
-            f" store for {LEASE:.0f} seconds: this one has ended, and nothing is lost"
+            f"another sync writes {self._bucket.shown} now, because this sync was stopped, or could"
+            f" not reach the store, for {LEASE:.0f} seconds. This sync has ended. No change is"
+            " lost. Run only one sync at a time"
         )
 
 

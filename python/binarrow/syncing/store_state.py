@@ -1,9 +1,9 @@
 """The state of a lake on an object store.
 
-The position is one object. A sync that starts replaces it, and notes itself in it; each of its
-commits replaces it on the condition that it is still the same. So a commit of an earlier sync
-fails, even if this sync does not know yet that it has lost the lock. All other files of a commit
-have names that no other sync uses.
+The position is one object. A sync that starts writes its ID into this object. Each commit replaces
+the object on the condition that it has not changed. So the commit of a sync fails if another sync
+has started since, even if the first sync does not know yet that it has lost the lock. All other
+files of a commit have names that no other sync uses.
 """
 
 from __future__ import annotations
@@ -31,13 +31,14 @@ POSITION = "position.json"
 """The object with the position."""
 
 COMPLETE = "complete"
-"""An object of a folder whose other objects are there."""
+"""The name of the object that is written last into a folder: it shows that the folder is
+complete."""
 
 NUMBERED = re.compile(r"(?:commit|structures)-(\d+)-")
-"""The beginning of a name of a file or folder of a commit, with its number."""
+"""The beginning of the name of a file or folder of a commit, with the number of the commit."""
 
 REMOVED = "removed-"
-"""The beginning of the name of an object that names a folder which is being removed."""
+"""The beginning of the name of an object that contains the path of a folder to remove."""
 
 
 class StoreState:
@@ -48,10 +49,10 @@ class StoreState:
         self._bucket = bucket
         self._lock = StoreLock(bucket, f"{OWN}/lock.json", self._local)
         self._sync = uuid.uuid4().hex[:12]
-        """The name of this sync in names of files."""
+        """The ID of this sync, for the names of files."""
         self._tag: str | None = None
         self._removals: list[str] = []
-        """The objects that name folders whose removal is not complete."""
+        """The objects with the paths of folders whose removal is not complete."""
 
     def _local(self) -> Path:
         return local_folder(f"{self._bucket.settings.endpoint} {self.shown}")
@@ -68,7 +69,7 @@ class StoreState:
     def check(self) -> None:
         """Checks that no other sync has taken the lock, and completes removals of folders.
 
-        A removal that failed must not remove a table that gets the name later.
+        Otherwise, a later removal could delete the files of a new table with the same name.
         """
         self._lock.check()
         while self._removals:
@@ -76,9 +77,9 @@ class StoreState:
             del self._removals[0]
 
     def position(self) -> bytes | None:
-        """Returns the last position, and makes it the one of this sync.
+        """Returns the last position, and writes the ID of this sync into it.
 
-        Then completes removals of folders that were interrupted.
+        Also completes removals of folders that were interrupted.
         """
         found = self._bucket.get(f"{OWN}/{POSITION}")
         stored: dict[str, Any] = {} if found is None else json.loads(found[0])
@@ -109,8 +110,8 @@ class StoreState:
         tag = self._bucket.put_if(f"{OWN}/{POSITION}", content, self._tag)
         if tag is None:
             raise TargetBusyError(
-                f"another sync writes {self.shown}, and has taken it from this one: this one has"
-                " ended, and nothing is lost. Run one sync at a time"
+                f"another sync writes {self.shown} now, so this sync has ended. No change is lost."
+                " Run only one sync at a time"
             )
         self._tag = tag
 
@@ -163,7 +164,7 @@ class StoreState:
             return reader.read_all()
 
     def end_folder(self, name: str) -> None:
-        """Notes that a folder is complete."""
+        """Marks a folder as complete."""
         self._bucket.put(f"{OWN}/{name}/{COMPLETE}", b"")
 
     def remove_folder(self, name: str) -> None:
@@ -172,9 +173,9 @@ class StoreState:
         self._bucket.delete(self._bucket.names(f"{OWN}/{name}"))
 
     def remove_others(self, current: Container[str], sequence: int) -> None:
-        """Removes files and folders of commits up to one, except the current ones.
+        """Removes the files and folders of commits up to `sequence`, except `current`.
 
-        Later ones may be those of a sync that has taken the lock.
+        Files with later numbers may belong to a sync that has taken the lock.
         """
         removed = []
         for name in self._bucket.names(OWN):
@@ -187,7 +188,8 @@ class StoreState:
     def remove_tables_folder(self, folder: str) -> None:
         """Removes a folder of a table at once, and then its objects.
 
-        An object names the folder first: after an error, `check` or the next sync removes the rest.
+        First, an object with the path of the folder is written: after an error, `check` or the next
+        sync removes the rest.
         """
         name = f"{OWN}/{REMOVED}{uuid.uuid4()}"
         self._removals.append(name)

@@ -68,9 +68,9 @@ def details_of_json(stored: dict[str, Any]) -> dict[str, Any]:
 
 
 def published(state: State) -> bytes:
-    """Returns a file with the time up to which all commits are in the tables.
+    """Returns the content of a file with the time up to which all commits are in the tables.
 
-    It is written when the tables have the rows of the state, and not before.
+    The file is for other programs. It is written only when the tables have the rows of the state.
     """
     found = {"complete_through": _text(state.complete_through), "position": str(state.position)}
     return json.dumps(found).encode()

@@ -70,7 +70,7 @@ def sync(
             schema of the file. The file is open only during a commit. ``"delta+file:///lake"``, a
             folder with a folder of Delta tables for each database. ``"delta+s3://bucket/prefix"``,
             the same in an object store. ``"iceberg+file:///lake"``, a folder with a catalog of
-            Iceberg tables. ``"iceberg://NAME"``, a catalog in the configuration of pyiceberg.
+            Iceberg tables. ``"iceberg://CATALOG"``, a catalog in pyiceberg's configuration.
             ``"parquet+file:///changes"``, a folder of Parquet files, for the mode ``"history"``.
         tables: The tables, as globs of ``database.table``. None selects all tables except those of
             the system databases.

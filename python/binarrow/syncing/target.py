@@ -185,8 +185,8 @@ def _iceberg_catalog(rest: str, settings: Settings) -> Target:
 
     if re.fullmatch(r"[\w-]+", rest) is None:
         raise ConfigError(
-            "a target iceberg:// has only the name of a catalog in pyiceberg's configuration: write"
-            " iceberg://CATALOG, and the place and the login into ~/.pyiceberg.yaml"
+            "a target iceberg:// contains only the name of a catalog: write iceberg://CATALOG, and"
+            " configure its URI and credentials for pyiceberg, in ~/.pyiceberg.yaml"
         )
     try:
         catalog = load_catalog(rest)
@@ -194,13 +194,14 @@ def _iceberg_catalog(rest: str, settings: Settings) -> Target:
         raise ConfigError(f"the catalog {rest!r}: {error}") from None
     except ValueError:
         raise ConfigError(
-            f"pyiceberg has no complete settings of a catalog {rest!r}: write them into"
-            f" ~/.pyiceberg.yaml, or set PYICEBERG_CATALOG__{rest.upper()}__URI and __TYPE"
+            f"pyiceberg has no complete settings of the catalog {rest!r}: write them into"
+            f" ~/.pyiceberg.yaml, or set PYICEBERG_CATALOG__{rest.upper()}__URI and"
+            f" PYICEBERG_CATALOG__{rest.upper()}__TYPE"
         ) from None
     except errors_of_libraries() as error:
         raise SyncError(
-            f"the catalog {rest!r} cannot be reached, or refuses the login ({first_line(error)}):"
-            " check its settings"
+            f"the catalog {rest!r} cannot be reached, or refuses the credentials"
+            f" ({first_line(error)}): check its settings"
         ) from None
     store = CatalogStore(catalog)
     return Lake(CatalogState(rest, catalog, store, settings.busy_timeout), store, settings)
