@@ -8,7 +8,7 @@ import sys
 
 def main() -> None:
     """Runs the command line, if its packages are installed."""
-    # Imports create no garbage. A command enables the collector when it begins.
+    # Imports create no garbage, so collections only take time. A command enables them again.
     gc.disable()
     try:
         from binarrow.cli import main as run

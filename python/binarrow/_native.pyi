@@ -1076,7 +1076,7 @@ class UndoWriter:
         offsets: Sequence[tuple[int, int]],
     ) -> UndoWriter: ...
     def add(self, batch: ChangeBatch, with_effects: Sequence[int] = ...) -> None:
-        """Adds the changes of a batch. ``with_effects`` are the rows, in ascending order, whose effects are added next."""
+        """Adds the changes of a batch. ``with_effects`` are the numbers of the rows whose effects are added next, ascending."""
     def add_effects(self, batch: ChangeBatch, rows: pa.RecordBatch, steps: Sequence[int]) -> None:
         """Adds changes that the log does not contain: effects of changes in the last batch.
 
@@ -1099,7 +1099,7 @@ class UndoWriter:
         """The number of transactions of the complete script."""
     @staticmethod
     def keywords(*, filtered: bool, redo: bool | None = None) -> dict[str, Any]:
-        """Returns the keywords with which batches are read; with ``redo``, rows that its SQL deletes may have only their keys."""
+        """Returns the keywords for reading batches. If ``redo`` is given, rows that the SQL deletes may have only their keys."""
 
 @final
 class RowChanges:
@@ -1672,13 +1672,13 @@ def scan_splits(
         path: The path or URI of the file.
         target_bytes: The size of a range in bytes. A transaction is not cut, so a range may be larger.
         place: The place of the file in its list, from 1.
-        index: The use of an index next to the file: ``"use"`` does not read the parts that it describes, or ``"ignore"``.
+        index: The use of an index next to the file. With ``"use"``, the parts that it describes are not read. With ``"ignore"``, the file is read completely.
         storage_options: As in :func:`read_binlog`.
 
     Raises:
         InputError: The file cannot be read.
         MalformedBinlogError: The file is not a binary log.
-        ConfigError: ``target_bytes`` is 0, or ``index`` is another word.
+        ConfigError: ``target_bytes`` is 0, or ``index`` is not one of these words.
 
     Examples:
         >>> binarrow.scan_splits("binlog.000001", target_bytes=500_000)

@@ -36,7 +36,7 @@ impl PyUndoWriter {
         })))
     }
 
-    /// Adds the changes of a batch. ``with_effects`` are the rows, in ascending order, whose effects are added next.
+    /// Adds the changes of a batch. ``with_effects`` are the numbers of the rows whose effects are added next, ascending.
     #[pyo3(signature = (batch, with_effects=Vec::new()))]
     fn add(
         &self,
@@ -99,7 +99,7 @@ impl PyUndoWriter {
         Ok(self.script()?.transactions())
     }
 
-    /// Returns the keywords with which batches are read; with ``redo``, rows that its SQL deletes may have only their keys.
+    /// Returns the keywords for reading batches. If ``redo`` is given, rows that the SQL deletes may have only their keys.
     #[staticmethod]
     #[pyo3(signature = (*, filtered, redo=None))]
     fn keywords(py: Python<'_>, filtered: bool, redo: Option<bool>) -> PyResult<Bound<'_, PyDict>> {

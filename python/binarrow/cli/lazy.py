@@ -1,4 +1,4 @@
-"""Commands that are imported and built when they are used: one call needs only one of them."""
+"""Commands that are imported when they are used, because one call needs only one of them."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ class Commands(Mapping[str, Any]):
     """The commands of a group by name."""
 
     def __init__(self, modules: Mapping[str, str]) -> None:
-        """Imports nothing.
+        """Imports nothing yet.
 
         Args:
-            modules: The module of each command, or of a group: with `app`, a group.
+            modules: The module of each command. A module with `app` is a group of commands.
         """
         self._modules = modules
         self._built: dict[str, Any] = {}

@@ -208,7 +208,8 @@ def command(
             "--busy-timeout",
             metavar="SECONDS",
             parser=_seconds,
-            help="The time for which a commit waits while another process uses the target.",
+            help="The time for which a commit waits while another process uses the target, and for"
+            " which failed requests to an object store or a catalog are repeated.",
         ),
     ] = 300.0,
     metrics: Annotated[

@@ -1,4 +1,4 @@
-"""Metrics for Prometheus: their text format. ``server`` shows it to other programs."""
+"""Metrics for Prometheus: their text format. The module ``server`` serves it over HTTP."""
 
 from binarrow.metrics.exposition import Family, Histogram, Kind, exposition
 

@@ -60,7 +60,8 @@ class Settings:
     max_bytes: int = 64 << 20
     """The number of bytes in memory at which they are committed."""
     busy_timeout: float = 300.0
-    """Seconds for which a commit waits while another process uses the target."""
+    """Seconds for which a commit waits while another process uses the target, and for which failed
+    requests to an object store or a catalog are repeated."""
     on_commit: Callable[[SyncSummary], object] = lambda _: None
     """A function that is called after each commit."""
     is_stopped: Callable[[], bool] = lambda: False

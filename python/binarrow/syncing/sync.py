@@ -100,7 +100,8 @@ def sync(
         max_rows_per_second: The maximum number of existing rows that are read per second.
         rows_from: As for :meth:`Server.stream`: a replica from which the existing rows are read,
             except those of tables without a key.
-        busy_timeout: Seconds for which a commit waits while another process uses the target.
+        busy_timeout: Seconds for which a commit waits while another process uses the target, and
+            for which failed requests to an object store or a catalog are repeated.
         metrics: An address, such as ``"127.0.0.1:9100"`` or ``"[::1]:9100"``, at which metrics for
             Prometheus are available, under ``/metrics``, while the sync runs. A port without a host
             uses the loopback address. With port 0, the system selects a port, and the log contains

@@ -36,7 +36,7 @@ class Effects:
     """The foreign keys whose actions changed rows: true if the script restores all of them."""
 
     def add(self, writer: UndoWriter, batch: ChangeBatch) -> None:
-        """Adds the changes of a batch, and then their effects."""
+        """Adds the changes of a batch to the script, and then their effects."""
         hits = self.cascades.hits.get(f"{batch.database}.{batch.table}")
         if not hits:
             writer.add(batch)

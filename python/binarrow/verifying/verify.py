@@ -58,7 +58,8 @@ def verify(
             differ.
         locks: As for :meth:`Server.read_table`.
         max_rows_per_second: The maximum number of rows that are read from the server per second.
-        busy_timeout: Seconds to wait while another process uses the target.
+        busy_timeout: Seconds to wait while another process uses the target, or until the last
+            commit of a sync is complete.
         on_progress: A function that is called while rows are read.
         on_table: A function that is called after each table, with its name and result.
         password_file: As for :func:`binarrow.connect`.
