@@ -7,7 +7,7 @@ use binarrow::value::json::{self, TextEncoder, VariantEncoder};
 /// A document. The text of a valid document is JSON; the sizes of text and variant are limited.
 pub(crate) fn document(data: &[u8]) {
     let text = text(data);
-    // Keys that were found before do not change the text. Strings are copied without a check.
+    // Known keys must not change the text. `TextEncoder` does not check strings.
     let mut printer = TextEncoder::default();
     let (first, again) = (printer.encode(data).ok().map(<[u8]>::to_vec), printer.encode(data));
     assert_eq!(first.as_deref(), again.ok());

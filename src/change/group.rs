@@ -87,9 +87,9 @@ pub struct EventGroup {
     pub xa: Option<Box<Xid>>,
     /// True if its statement has no effect: the begin or rollback of a two-phase ALTER TABLE.
     pub without_effect: bool,
-    /// The number of bytes at its start that are known to contain neither rows nor table maps.
+    /// The number of bytes at its start that certainly contain neither rows events nor Table_map events.
     before_rows: u32,
-    /// The number of bytes at its end that are known to contain neither.
+    /// The number of bytes at its end that certainly contain neither of them.
     after_rows: u32,
     has_begin: bool,
     explicit: bool,
@@ -144,9 +144,9 @@ impl TransactionTracker {
         }
     }
 
-    /// Takes a complete transaction: its first event, which `opening` is, then events without rows, Table_map and rows events, and
-    /// the Xid event. `transaction` are its properties without those of `opening`. `rows`: the number of its rows events, and the
-    /// numbers of bytes before and after its Table_map and rows events. `None` if another event opens it.
+    /// Adds a complete transaction: its first event `opening`, then events without rows, Table_map and rows events, and the Xid
+    /// event. `transaction` contains its properties except those in `opening`. `rows` contains the number of its rows events, and
+    /// the numbers of bytes before and after its Table_map and rows events. `None` if `opening` is another event.
     pub fn on_usual_transaction(
         &mut self,
         opening: TransactionEvent,
@@ -433,7 +433,7 @@ impl EventGroup {
         !self.undone().is_empty()
     }
 
-    /// The part that contains all its rows, if it ends at `end`.
+    /// The part of the group that contains all its rows, if the group ends at `end`.
     pub fn part_with_rows(&self, end: u64) -> (u64, u64) {
         let start = self.transaction.start + u64::from(self.before_rows);
         (start, end.saturating_sub(u64::from(self.after_rows)).max(start))

@@ -22,7 +22,7 @@ pub struct TypeOptions {
     pub enumeration: Enumeration,
     /// The handling of text that is invalid in its character set.
     pub invalid_text: InvalidText,
-    /// The kind of rows events of which only the key is needed: other columns may be NULL.
+    /// The kind of rows events of whose rows only the key is needed. Other columns may be NULL.
     pub key_of: Option<RowsKind>,
 }
 

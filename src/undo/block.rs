@@ -1,4 +1,4 @@
-//! The changes of a part of the log as one text: ordered, in transactions.
+//! The SQL of the changes in a part of the log, in order and divided into transactions.
 
 use super::Direction;
 use super::part::{Order, Part, Run};
@@ -7,13 +7,13 @@ use crate::error::{Error, ErrorKind, Result};
 /// The text of changes, in any order.
 #[derive(Debug, Default)]
 pub(super) struct Runs {
-    /// The place of each run, and its part and number there.
+    /// The order of each run, with the number of its part and its number in the part.
     places: Vec<(Order, usize, usize)>,
     parts: Vec<Part>,
     bytes: usize,
     /// The last place of all texts before.
     last: Option<Order>,
-    /// The memory of earlier parts.
+    /// Earlier parts, whose memory is used again.
     pub(super) spare: Vec<Part>,
 }
 
@@ -45,7 +45,7 @@ impl Runs {
         self.bytes
     }
 
-    /// Writes all changes to `out`, and removes them. `None` if there are none.
+    /// Writes all changes to `out`, and clears the block. `None` if there are no changes.
     pub(super) fn take_block(
         &mut self,
         direction: Direction,
@@ -111,8 +111,8 @@ fn write_head(comment: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(b"\nSTART TRANSACTION;\n");
 }
 
-/// The size of texts whose memory is used again.
+/// The memory of larger texts is not used again.
 const MAX_SPARE: usize = 16 << 20;
 
-/// The number of parts whose memory is used again.
+/// The maximum number of parts whose memory is used again.
 const MAX_SPARES: usize = 16;

@@ -1,20 +1,20 @@
-//! The statements of neighbouring changes: several rows per INSERT, several keys per DELETE.
+//! The statements of consecutive changes: several rows per INSERT, several keys per DELETE.
 
 use super::table::{IN, Table};
 use crate::error::Result;
 
-/// Writes statements, of which the last one may be open: the next change can be added to it.
+/// Writes statements. The last one may be open: then the next change can be added to it.
 pub(super) struct Joined<'t> {
     table: &'t Table,
     open: Option<Open>,
-    /// The longest statement so far.
+    /// The length of the longest statement so far.
     pub(super) longest: usize,
 }
 
 /// An open statement.
 struct Open {
     kind: Kind,
-    /// True if the strict mode refuses it.
+    /// True if the server refuses the statement in strict mode.
     is_lenient: bool,
     /// The number of its rows.
     rows: usize,
@@ -35,7 +35,7 @@ impl<'t> Joined<'t> {
         Self { table, open: None, longest: 0 }
     }
 
-    /// Inserts a row, whose values `write` appends.
+    /// Writes the INSERT of a row. `write` appends its values.
     pub(super) fn insert(
         &mut self,
         is_lenient: bool,
@@ -53,7 +53,7 @@ impl<'t> Joined<'t> {
             open.rows += 1;
             return Ok(());
         }
-        // A long row begins a statement.
+        // The statement is too long with this row, so the row begins a new one.
         let row = out.split_off(end + 2);
         out.truncate(end);
         self.begin(Kind::Insert, is_lenient, &self.table.insert, out);
@@ -61,7 +61,7 @@ impl<'t> Joined<'t> {
         Ok(())
     }
 
-    /// Deletes the row with the key that `write` appends. `head` is the statement before the first key.
+    /// Writes the DELETE of a row. `write` appends its key. `head` is the text of the statement before the first key.
     pub(super) fn delete(
         &mut self,
         head: &[u8],
@@ -78,7 +78,7 @@ impl<'t> Joined<'t> {
         write(out)
     }
 
-    /// Adds a complete statement, which `write` appends.
+    /// Writes a complete statement. `write` appends it.
     pub(super) fn statement(
         &mut self,
         is_lenient: bool,
@@ -112,7 +112,7 @@ impl<'t> Joined<'t> {
         self.end(start, is_lenient, out);
     }
 
-    /// The open statement, if it has room for one more row of this kind.
+    /// The open statement, if one more row of this kind can be added.
     fn room(&mut self, kind: Kind, is_lenient: bool, out: &[u8]) -> Option<&mut Open> {
         self.open.as_mut().filter(|open| {
             open.kind == kind
@@ -145,7 +145,7 @@ fn set_lenient(is_lenient: bool, out: &mut Vec<u8>) {
     }
 }
 
-/// The operator in a DELETE of one key.
+/// The operator before the key of a DELETE of one row.
 const EQUALS: &[u8] = b" = ";
 
 /// The maximum number of rows of a statement. MariaDB reads longer lists of keys as a subquery.

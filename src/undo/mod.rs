@@ -50,8 +50,8 @@ pub enum Direction {
 /// The Arrow types of the batches: values as they are stored.
 ///
 /// With `is_filtered`, text is converted to UTF-8, because filters compare text. Text of a
-/// character set other than Unicode, latin1 and ASCII may then be refused. With a direction, rows
-/// that are deleted have only their keys, unless a filter needs them.
+/// character set other than Unicode, latin1 and ASCII may then be refused. If a direction is given,
+/// only the keys of rows that the script deletes are decoded, unless a filter needs other columns.
 pub const fn types(is_filtered: bool, direction: Option<Direction>) -> TypeOptions {
     TypeOptions {
         zero_dates: ZeroDates::Text,

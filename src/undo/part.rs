@@ -16,7 +16,7 @@ use std::ops::Range;
 use std::sync::OnceLock;
 use std::thread;
 
-/// The text of changes, in the order of the script.
+/// The SQL of the changes of a batch, in the order of the script.
 #[derive(Debug, Default)]
 pub(super) struct Part {
     pub(super) text: Vec<u8>,
@@ -24,7 +24,7 @@ pub(super) struct Part {
     /// The comments of transactions.
     pub(super) comments: Vec<u8>,
     pub(super) counts: TableCounts,
-    /// The longest statement.
+    /// The length of the longest statement.
     pub(super) longest: usize,
 }
 
@@ -39,10 +39,10 @@ pub(super) struct Order {
     pub(super) step: i64,
 }
 
-/// The text of changes of one transaction between which there is no other change.
+/// The SQL of consecutive changes of one transaction, with no other change between them.
 #[derive(Debug, Clone)]
 pub(super) struct Run {
-    /// Its first and last change in the log.
+    /// The first and the last of its changes in the log.
     pub(super) first: Order,
     pub(super) last: Order,
     pub(super) text: Range<usize>,
@@ -50,7 +50,7 @@ pub(super) struct Run {
     pub(super) comment: Range<usize>,
 }
 
-/// The rows of a batch whose places are not those of the log.
+/// The rows of a batch whose order in the script is not only that of the log.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Steps<'s> {
     /// The steps of effects, if the rows are effects.
@@ -59,7 +59,7 @@ pub(super) struct Steps<'s> {
     pub(super) with_effects: &'s [usize],
 }
 
-/// Writes the changes of a batch. `spare` are parts whose memory is used again.
+/// Writes the SQL of the changes of a batch. `spare` contains parts whose memory is used again.
 pub(super) fn parts(
     change: &ChangeBatch,
     steps: Steps<'_>,
@@ -90,7 +90,7 @@ pub(super) fn parts(
 
 /// The number of threads that this process may use.
 fn threads() -> usize {
-    // The system reads files to determine it.
+    // The result is stored, because the standard library reads files to determine it.
     static THREADS: OnceLock<usize> = OnceLock::new();
     *THREADS.get_or_init(|| thread::available_parallelism().map_or(1, usize::from))
 }
@@ -153,7 +153,7 @@ fn part_of(
     Ok(part)
 }
 
-/// Adds the open run to a part. Returns it.
+/// Adds the open run, if there is one, to a part, and returns it.
 fn end_run(open: &mut Option<Run>, part: &mut Part) -> Option<Run> {
     let mut run = open.take()?;
     run.text.end = part.text.len();
@@ -213,7 +213,7 @@ fn comment(changes: &Changes<'_>, row: usize, zone: &Zone, out: &mut Vec<u8>) {
     }
 }
 
-/// The bits of `_change_ordinal` that are the place in an event.
+/// The number of bits of `_change_ordinal` that contain the place in an event.
 const EVENT: u32 = 32;
 
 /// The part of `_commit_version` that is the offset in the file.

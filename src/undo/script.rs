@@ -19,7 +19,7 @@ use std::sync::Arc;
 pub struct UndoScript {
     options: UndoOptions,
     runs: Runs,
-    /// The memory of the last block.
+    /// The text of the last block, whose memory is used again.
     text: Vec<u8>,
     /// The tables of plans that occurred since the last block.
     tables: Vec<Arc<Table>>,
@@ -81,7 +81,7 @@ impl UndoScript {
         }
     }
 
-    /// Adds the changes of a batch. `with_effects` are the rows, in ascending order, whose effects are added afterwards.
+    /// Adds the changes of a batch. `with_effects` are the numbers of the rows whose effects are added next, ascending.
     ///
     /// # Errors
     /// A change cannot be reversed: its image lacks columns, or a value has no literal.
@@ -273,7 +273,7 @@ impl UndoScript {
 /// The smallest size of a block that is not the last one.
 const MIN_BLOCK: usize = 4 << 20;
 
-/// The size of a block whose memory is used again.
+/// The memory of a larger block is not used again.
 const MAX_SPARE: usize = 32 << 20;
 
 /// The size of pieces.

@@ -27,7 +27,7 @@ pub(super) struct Statements<'b> {
     direction: Direction,
     set: Vec<SetColumn<'b>>,
     key: Vec<KeyColumn<'b>>,
-    /// The begin of statements that delete several rows, if rows may be deleted in any order.
+    /// The beginning of statements that delete several rows, if rows may be deleted in any order.
     delete: Option<&'b [u8]>,
     /// Columns whose values show that the table keeps its history.
     ends: Vec<&'b StringArray>,
@@ -43,7 +43,7 @@ impl<'b> Statements<'b> {
         Ok(Self {
             set: set_columns(plan, table, &changes.then, &changes.now)?,
             key: key_columns(plan, table, &changes.now)?,
-            // A foreign key may require that rows of its own table are deleted in this order.
+            // If a foreign key refers to its own table, rows must be deleted in this order.
             delete: table.delete.as_deref().filter(|_| !options.foreign_key_checks),
             ends: [&changes.now, &changes.then].map(|side| period_ends(plan, side)).concat(),
             plan,
@@ -53,7 +53,7 @@ impl<'b> Statements<'b> {
         })
     }
 
-    /// The kind of a row's statement. `None` if the change changes nothing.
+    /// The kind of the statement of a row. `None` if the row needs no statement.
     pub(super) fn kind(&self, row: usize) -> Result<Option<Kind>> {
         let (has_now, has_then) = (self.changes.now.is_there(row), self.changes.then.is_there(row));
         self.check_images(row, has_now, has_then)?;
@@ -104,7 +104,7 @@ impl<'b> Statements<'b> {
         }
     }
 
-    /// True if the statement sets an ENUM to the empty error value, which the strict mode refuses.
+    /// True if the statement sets an ENUM to the empty error value, which the server refuses in strict mode.
     fn is_lenient(&self, row: usize) -> bool {
         self.set.iter().any(|column| {
             column.ordinals.is_some_and(|keys| keys.is_valid(row) && keys.value(row) == 0)

@@ -5,7 +5,7 @@ use crate::columnar::TablePlan;
 use crate::error::{Error, Result};
 use crate::schema::{Column, ColumnType, Generated, RowKey};
 
-/// The end of the text before the keys of a DELETE.
+/// The operator before the keys of a DELETE of several rows.
 pub(super) const IN: &[u8] = b" IN (";
 
 /// A table as its statements name it.

@@ -96,7 +96,7 @@ fn write_short(value: f64, out: &mut Vec<u8>) -> bool {
         || write_fraction::<100_000_000>(value, 8, out)
 }
 
-/// Appends `value`, which is no integer, if it is less than 10,000 and has at most two digits after the point.
+/// Appends `value`, which is not an integer, if it is less than 10,000 and has at most two digits after the point.
 #[inline]
 fn write_hundredths(value: f64, out: &mut Vec<u8>) -> bool {
     let scaled = value * 100.0;
@@ -110,7 +110,7 @@ fn write_hundredths(value: f64, out: &mut Vec<u8>) -> bool {
     let ([a, b, c, d], [e, f]) =
         (digits::four(u64::from(all / 100)), digits::pair(u64::from(all % 100)));
     let zeros = [1000, 100, 10].iter().filter(|least| all / 100 < **least).count();
-    // All digits are written at once, and those at the ends are removed: each copy has a constant length.
+    // All digits are written at once, and zeros at both ends are removed later, so that each copy has a constant length.
     let text = u64::from_le_bytes([a, b, c, d, b'.', e, f, 0]) >> (8 * zeros);
     let end = out.len() + 7 - zeros - usize::from(f == b'0');
     out.extend_from_slice(&text.to_le_bytes());

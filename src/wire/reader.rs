@@ -132,7 +132,7 @@ impl<'a> Reader<'a> {
             return Ok(u64::from_le_bytes([a, b, c, d, e, f, 0, 0]));
         }
         if len == 7 {
-            // Each GTID event contains times of this length.
+            // Each GTID event contains timestamps of this length.
             let [a, b, c, d, e, f, g] = self.array(what)?;
             return Ok(u64::from_le_bytes([a, b, c, d, e, f, g, 0]));
         }

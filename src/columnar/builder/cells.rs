@@ -27,7 +27,7 @@ impl CellPlace {
         Self(offset as u32)
     }
 
-    /// The place at an offset, or no cell.
+    /// The place at an offset, or [`Self::NULL`] if the cell is NULL.
     #[inline]
     pub(crate) const fn unless(is_null: bool, offset: usize) -> Self {
         Self(offset as u32 | (is_null as u32).wrapping_neg())

@@ -23,7 +23,7 @@ impl VarLenCell for JsonText {
         json::write_text(self.length.cell(image)?, out)
     }
 
-    /// The text is UTF-8 if the strings in the document are, which is checked at the end of the rows event.
+    /// The text is UTF-8 if all strings in the document are UTF-8. This is checked at the end of the rows event.
     fn append(&mut self, image: &mut Reader<'_>, values: &mut VarBytes) -> Result<()> {
         values.append(self.encoder.encode(self.length.cell(image)?)?)
     }

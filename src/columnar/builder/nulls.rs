@@ -22,7 +22,7 @@ impl Nulls {
         }
     }
 
-    /// Appends NULLs, which are `rows`, after all rows before them.
+    /// Appends NULLs with the row numbers `rows`, which follow all earlier rows.
     pub(super) fn append_nulls(&mut self, rows: Range<usize>) {
         let first = rows.start.next_multiple_of(8).min(rows.end);
         let last = (rows.end / 8 * 8).max(first);

@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// The maximum number of bytes of a column in one batch: Arrow's offsets have 32 bits.
 const MAX_BYTES: usize = i32::MAX as usize;
 
-/// So few bytes are first compared with ASCII, which takes less time than the general check.
+/// Texts of at most this number of bytes are checked for ASCII first, which takes less time than the general check.
 const SHORT: usize = 64;
 
 /// Offsets, bytes and validity of a column under construction.

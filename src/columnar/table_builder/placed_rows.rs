@@ -112,8 +112,7 @@ impl PlacedRows {
         self.add_cells(rows, image, nulls, plan, |_, place| place)
     }
 
-    /// Adds row images until there is no space for more, or no bytes are left; at least one. Returns the number of rows that are
-    /// complete.
+    /// Adds at least one row image, and more until there is no space or no bytes are left. Returns the number of complete rows.
     pub(super) fn add_images(
         &mut self,
         rows: &mut Reader<'_>,
@@ -169,7 +168,7 @@ impl PlacedRows {
             bits >>= 1;
             *slot = CellPlace::unless(is_null, start + at);
             match size {
-                // There is no branch for NULL: which cells are NULL cannot be predicted. Whether there are so many bytes is
+                // There is no branch for NULL, because the processor cannot predict which cells are NULL. The number of bytes is
                 // checked before the next length, and at the end.
                 CellSize::Fixed { bytes, .. } => at += bytes * usize::from(!is_null),
                 CellSize::Prefixed(length) => {

@@ -29,7 +29,7 @@ pub(super) struct RowColumns {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wanted {
     All,
-    /// The columns of which a statement needs the values to find a row.
+    /// Only the columns whose values a statement needs to find a row.
     Key,
     /// All rows are NULL.
     Nothing,

@@ -1,4 +1,4 @@
-//! Runs of rows of one event that are inserted or deleted: what is the same for all of them is done once.
+//! Runs of rows that one event inserts or deletes. Work that is the same for all rows is done once per run.
 
 use super::TableBuilder;
 use super::image::Image;
@@ -9,10 +9,9 @@ use crate::columnar::envelope_builder::ChangeType;
 use crate::wire::Reader;
 
 impl TableBuilder {
-    /// The change type of the rows of an event, if they are complete rows of the flat layout that differ in nothing but their
-    /// cells.
+    /// The change type of the rows of an event, if they are complete rows of the flat layout that differ only in their cells.
     pub(super) fn run_type(&self, kind: RowsKind, image: &Image<'_>) -> Option<ChangeType> {
-        // An image without columns has no bytes, so the number of bytes does not show how many there are.
+        // An image without columns has no bytes, so the number of images is not known from the number of bytes.
         let has_rows = image.count > 0 && image.event_len >= self.least_row_bytes * FEW_ROWS;
         if !has_rows || self.sides.is_nested() || self.wants_present {
             return None;
@@ -27,7 +26,7 @@ impl TableBuilder {
         }
     }
 
-    /// Appends rows until they must be decoded, or until no bytes are left; at least one. Counts them.
+    /// Appends and counts at least one row, and more until rows must be decoded or no bytes are left.
     pub(super) fn append_run(
         &mut self,
         rows: &mut Reader<'_>,

@@ -76,7 +76,7 @@ impl Sides {
             || self.before.as_ref().is_some_and(|columns| columns.placed.rows() > 0)
     }
 
-    /// Decodes the rows of an event that are placed. An error contains its row, its column and the reason.
+    /// Decodes the rows of an event whose cells were placed. An error contains its row, its column and the reason.
     pub(super) fn fill(
         &mut self,
         event_rows: &[u8],

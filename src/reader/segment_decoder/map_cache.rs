@@ -62,7 +62,7 @@ impl MapCache {
         self.last = None;
     }
 
-    /// True if there are so many maps that they should be removed.
+    /// True if there are so many maps that the cache should be cleared.
     pub(super) fn are_too_many(&self) -> bool {
         self.known.len() > MAX_KNOWN_MAPS
     }

@@ -98,7 +98,7 @@ impl SegmentDecoder {
             while let Some((_, catalog)) = catalogs.next_if(|(before, _)| *before <= number) {
                 self.events.rows.maps.begin_catalog(Some(Arc::clone(catalog)));
             }
-            // An item is large, and most spans have none before them: it is moved only if it is returned.
+            // An item is large, and most spans have no item before them. It is moved only if it is returned.
             let is_before = |placed: &PlacedItem| placed.spans_before <= number;
             while items.as_slice().first().is_some_and(is_before) {
                 let Some(placed) = items.next() else { break };

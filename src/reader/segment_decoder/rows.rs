@@ -164,7 +164,7 @@ impl RowsDecoder {
         let event =
             RowsEvent::decode(body, header.event_type, format.table_id_width(header.event_type))?;
         let plan = self.maps.plan(map, format, &self.options.plan);
-        // Most rows are of the same table as the rows before them. Then the plan is not copied, which takes two atomic operations.
+        // Most rows are of the same table as the rows before them. Then the plan is not cloned: this saves two atomic operations.
         let recent = match &plan {
             Ok(Some(plan)) if context.delivered().is_none() => self.batches.recent(plan),
             _ => None,
@@ -270,8 +270,8 @@ impl RowsDecoder {
         Ok(Some(map))
     }
 
-    /// Ends the statement if it has only inserted rows into one table of MySQL, as most statements: it changes no rows without an
-    /// event.
+    /// Ends the statement if it has only inserted rows into one table of MySQL. Most statements do this, and they change no rows
+    /// without an event.
     fn ends_lone_insert(&mut self, kind: RowsKind, flags: u16, format: &FormatDescription) -> bool {
         let is_lone = kind == RowsKind::Write
             && flags & STMT_END != 0

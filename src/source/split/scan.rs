@@ -58,7 +58,7 @@ pub fn scan_splits(
         match step {
             Step::FileBegins(_) => {
                 start = Some(walk.position().clone());
-                // Those about the index.
+                // The warnings about the index.
                 warnings = walk.take_warnings();
             }
             Step::GtidsBefore => {

@@ -160,7 +160,7 @@ impl FileEvents {
         self.heads.is_some()
     }
 
-    /// The bytes from the next event on that are in memory; `None` if only beginnings of events are read.
+    /// The bytes in memory from the next event on. `None` if only the beginnings of events are read.
     #[inline]
     pub(crate) fn unread(&self) -> Option<&[u8]> {
         self.heads.is_none().then(|| self.window.unread())

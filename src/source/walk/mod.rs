@@ -321,7 +321,7 @@ impl Walk {
         self.has_transactions && !learns_name_case
     }
 
-    /// Reads the next transaction at once, if it is a usual one, and if no step is returned before its end. False if not.
+    /// Reads the next transaction in one step, if it is a usual one and no step is returned before its end. False if not.
     fn pass_usual(&mut self) -> bool {
         let Some(open) = &mut self.open else { return false };
         let limit = self.quiet_bytes.saturating_sub(open.events.kept());

@@ -23,7 +23,7 @@ pub(super) struct Skips {
     segments: VecDeque<Skip>,
     /// The tables in segments that were skipped.
     tables: Vec<SkippedTable>,
-    /// True if each segment is a step of its own.
+    /// True if the walk returns a step after each segment that is skipped.
     one_by_one: bool,
 }
 

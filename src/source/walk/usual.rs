@@ -1,5 +1,5 @@
-//! Transactions as most are: a GTID, BEGIN, a few rows events, a Xid. They are read at once if they are in memory. Everything
-//! else, and every error, is left to the reading event by event.
+//! Usual transactions: a GTID, BEGIN, a few rows events and a Xid. Most transactions have this form. They are read in one step if
+//! they are complete in memory. All other transactions, and all errors, are read event by event.
 
 use crate::binlog::{
     CHECKSUM_LEN, ChecksumAlgorithm, EventHeader, EventType, FormatDescription, Query, XidEvent,
@@ -13,9 +13,9 @@ use crate::source::classify::gtid;
 pub(super) struct UsualTransaction {
     /// The header of its first event.
     pub(super) first: EventHeader,
-    /// The meaning of its first event.
+    /// The first event, classified.
     pub(super) opening: TransactionEvent,
-    /// The connection, from its BEGIN.
+    /// The id of the connection, from its BEGIN.
     pub(super) thread_id: Option<u32>,
     /// The number of its bytes before the first Table_map event.
     pub(super) rows_at: usize,
@@ -30,7 +30,7 @@ pub(super) struct UsualTransaction {
 }
 
 impl UsualTransaction {
-    /// The transaction at the start of `bytes`, of at most `limit` bytes.
+    /// The usual transaction at the start of `bytes`, if there is one of at most `limit` bytes.
     pub(super) fn find(
         bytes: &[u8],
         format: &FormatDescription,
@@ -114,7 +114,7 @@ fn last_event(bytes: &[u8]) -> Option<usize> {
     None
 }
 
-/// The type and the bytes of an event, if all of it is there.
+/// The type and the bytes of an event, if it is complete.
 #[inline]
 fn event_at(bytes: &[u8], at: usize) -> Option<(EventType, &[u8])> {
     let rest = bytes.get(at..)?;
@@ -135,5 +135,5 @@ fn body(event: &[u8], checksum: ChecksumAlgorithm) -> Option<&[u8]> {
     event.get(EventHeader::LEN..end)
 }
 
-/// Transactions of more events are read event by event.
+/// Transactions with more events than this are read event by event.
 const MAX_EVENTS: usize = 128;

@@ -1,8 +1,8 @@
-//! Decimals of at most 18 digits, as most columns have: the form of their groups is determined once per column.
+//! Decimals of at most 18 digits. Most columns have no more. The sizes of the groups of digits are determined once per column.
 
 use super::{GROUP_DIGITS, byte_count, group_bytes, unit};
 
-/// The groups of the values of one column.
+/// The groups of digits in the values of one column.
 #[derive(Debug, Clone, Copy)]
 pub struct ShortDecimal {
     groups: [Group; MAX_GROUPS],
@@ -22,7 +22,7 @@ struct Group {
 }
 
 impl ShortDecimal {
-    /// The form of a column; `None` if it has more digits, or if there is no such column.
+    /// The form of a column. `None` if it has more digits, or if MySQL has no such column.
     pub fn of(precision: u8, scale: u8) -> Option<Self> {
         let integer = precision.checked_sub(scale)?;
         if precision == 0 || precision > MAX_PRECISION {
@@ -55,7 +55,7 @@ impl ShortDecimal {
         self.bytes
     }
 
-    /// Returns the unscaled value; `None` for bytes that are no value of this form.
+    /// Returns the unscaled value. `None` if the bytes are not a value of this form.
     #[inline]
     pub fn decode(&self, bytes: &[u8]) -> Option<i64> {
         let is_negative = bytes.first()? & 0x80 == 0;
@@ -84,7 +84,7 @@ impl ShortDecimal {
 
 const MAX_PRECISION: u8 = 18;
 
-/// 18 digits are at most one group before a complete one, and one after it.
+/// 18 digits have at most one complete group, with one incomplete group before it and one after it.
 const MAX_GROUPS: usize = 3;
 
 #[cfg(test)]

@@ -106,7 +106,7 @@ impl<'a> Container<'a> {
         self.read_place().map(|(_, key)| key)
     }
 
-    /// Returns the next key with its offset; `None` after the last. It is not subtracted from the budget.
+    /// Returns the next key with its offset; `None` after the last. The key is not subtracted from the budget.
     pub(super) fn next_place(&mut self) -> Result<Option<(usize, &'a [u8])>> {
         match self.key_entries.is_empty() {
             true => Ok(None),
@@ -122,7 +122,7 @@ impl<'a> Container<'a> {
         Ok((offset, Reader::new(bytes).take(length, "JSON key")?))
     }
 
-    /// Returns the type and the other bytes of the next value's entry, if the container is small and has more values.
+    /// Returns the entry of the next value, as its type and its other bytes, if the container is small and has more values.
     #[inline]
     pub(super) fn small_entry(&self) -> Option<(u8, [u8; 2])> {
         match (self.width, self.value_entries.as_slice()) {
@@ -131,7 +131,7 @@ impl<'a> Container<'a> {
         }
     }
 
-    /// Skips the entry that [`Self::small_entry`] returned, and returns the bytes of its value, which are at an offset.
+    /// Skips the entry that [`Self::small_entry`] returned. Returns the bytes at the offset that the entry contains.
     #[inline]
     pub(super) fn skip_to(&mut self, entry: [u8; 2]) -> Result<&'a [u8]> {
         self.skip_small();

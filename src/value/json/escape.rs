@@ -13,7 +13,7 @@
 pub(crate) fn quote(text: &[u8], out: &mut Vec<u8>) {
     match quoted_short(text) {
         Some(quoted) => {
-            // A copy of a constant length is no call.
+            // A copy of a constant length needs no function call.
             let end = out.len() + text.len() + 2;
             out.extend_from_slice(&quoted.to_le_bytes());
             out.truncate(end);
@@ -22,7 +22,7 @@ pub(crate) fn quote(text: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// Returns a text of at most 14 bytes in quotes, the first byte lowest, if no byte needs an escape.
+/// Returns a text of at most 14 bytes in quotes, if no byte needs an escape. The first byte is the lowest byte of the result.
 #[inline]
 fn quoted_short(text: &[u8]) -> Option<u128> {
     let word = match text.len() {
@@ -191,7 +191,7 @@ fn first_in(bytes: [u8; 8], start: usize) -> Option<usize> {
     (special != 0).then(|| start + special.trailing_zeros() as usize / 8)
 }
 
-/// Returns 0 if none of the bytes needs an escape. The lowest bit that is 1 is the top bit of the first byte that does.
+/// Returns 0 if no byte needs an escape. Otherwise the lowest bit that is 1 is the top bit of the first byte that needs one.
 ///
 /// `word - ones * b` sets the top bit of each byte that is less than `b`, if the byte has no top bit itself. A borrow can set
 /// it only in a byte above one that is less; so the lowest of these bits is correct, and that is the one that is used.

@@ -1,19 +1,19 @@
-//! The keys of objects that were printed before. Documents of one column mostly have the same keys at the same offsets, so the
-//! keys of an object are compared all at once with those of an earlier one, and their text is copied.
+//! Shapes: the keys of objects that were printed before. Most documents of a column have the same keys at the same offsets. So
+//! all keys of an object are compared at once with the keys of an earlier object, and if they are equal, their text is copied.
 
 use super::container::Container;
 use super::{Width, escape};
 
-/// Keys of objects, with their text.
+/// The shapes that are known, by a hash of their keys.
 #[derive(Debug)]
 pub(super) struct Shapes {
     slots: Vec<Option<Shape>>,
-    /// The number of shapes that may be added before one is found. Documents whose keys are never the same cost no more than
-    /// this.
+    /// The number of shapes that may be added before a known one is found. This limits the work for documents whose keys always
+    /// differ.
     credit: u32,
 }
 
-/// The keys of an object.
+/// The shape of an object: its keys, with their text.
 #[derive(Debug)]
 pub(super) struct Shape {
     /// The entries of the keys: their offsets and lengths.
@@ -25,10 +25,10 @@ pub(super) struct Shape {
     pub(super) texts: Box<[KeyText]>,
 }
 
-/// The text of a key, with quotes and with what is between it and the values around it.
+/// The text of a key, with its quotes, and with the punctuation before and after it.
 #[derive(Debug)]
 pub(super) struct KeyText {
-    /// A text of at most this length: copies of a constant length need no call.
+    /// The text, if it is short: a copy of a constant length needs no function call.
     short: [u8; SHORT],
     len: usize,
     /// The text, if it is longer.
@@ -36,12 +36,12 @@ pub(super) struct KeyText {
 }
 
 impl Shapes {
-    /// No shapes, and none is added.
+    /// Returns an empty set, to which no shapes are added.
     pub(super) const fn none() -> Self {
         Self { slots: Vec::new(), credit: 0 }
     }
 
-    /// No shapes yet.
+    /// Returns an empty set.
     pub(super) fn new() -> Self {
         Self { slots: Vec::new(), credit: MAX_CREDIT }
     }
@@ -78,7 +78,7 @@ impl Shapes {
 }
 
 impl Shape {
-    /// The shape of a small object; `None` if its keys are too many or too long, or not one after another.
+    /// The shape of a small object. `None` if it has too many keys, or if they are too long or not stored one after another.
     fn of(object: &Container<'_>) -> Option<Self> {
         if object.width != Width::Small || object.len() > MAX_KEYS {
             return None;
@@ -143,10 +143,10 @@ impl KeyText {
     }
 }
 
-/// The slot of an object with these entries of keys; `None` if it has no keys.
+/// The slot of an object whose keys have these entries. `None` if it has no keys.
 #[inline]
 fn slot_of(entries: &[u8]) -> Option<usize> {
-    // The offset and the length of the last key, which depend on the other keys.
+    // The offset and the length of the last key. They depend on the other keys.
     let last = u32::from_le_bytes(*entries.last_chunk()?);
     Some((last.wrapping_mul(0x9e37_79b1) >> (32 - SLOT_BITS)) as usize)
 }

@@ -33,14 +33,14 @@ impl TextEncoder {
         Ok(&self.text)
     }
 
-    /// Frees the memory for a text if it is large.
+    /// Frees the memory of the text if it is large.
     pub fn shrink(&mut self) {
         self.text.clear();
         self.text.shrink_to(MAX_SPARE_BYTES);
     }
 }
 
-/// Memory of a larger text is freed at the end of a batch.
+/// The memory of a larger text is freed at the end of a batch.
 const MAX_SPARE_BYTES: usize = 1 << 20;
 
 /// The output, and the number of bytes of the document that are still unused.
@@ -86,7 +86,7 @@ impl<'a, 'o, 's> Text<'a, 'o, 's> {
     /// Writes the next value of a container, which is nested in `depth` containers.
     #[inline(always)] // as above
     fn member(&mut self, container: &mut Container<'a>, depth: usize) -> Result<()> {
-        // The most frequent values need no more than their entry.
+        // The most frequent values are in their entry.
         match container.small_entry() {
             Some((STRING, entry)) => {
                 let bytes = container.skip_to(entry)?;

@@ -47,7 +47,7 @@ impl StatementTables {
         self.is_continued = false;
     }
 
-    /// True if it maps no second table.
+    /// True if the statement has Table_map events of only one table.
     pub(in crate::reader::segment_decoder) fn is_one_table(&self) -> bool {
         self.tables.len() < 2
     }
