@@ -1672,7 +1672,7 @@ def scan_splits(
         path: The path or URI of the file.
         target_bytes: The size of a range in bytes. A transaction is not cut, so a range may be larger.
         place: The place of the file in its list, from 1.
-        index: The use of an index next to the file. With ``"use"``, the parts that it describes are not read. With ``"ignore"``, the file is read completely.
+        index: ``"use"`` does not read the parts that an index next to the file describes. ``"ignore"`` does not use an index.
         storage_options: As in :func:`read_binlog`.
 
     Raises:

@@ -188,8 +188,8 @@ impl FileWalk {
         Ok(seen)
     }
 
-    /// Reads the next transaction in one step, and returns its last event. Reads nothing if the transaction is not a usual one, or
-    /// does not end within `limit` bytes.
+    /// Reads the next transaction in one step, and returns its last event. Reads nothing if the transaction is not a usual one
+    /// or does not end within `limit` bytes.
     pub(crate) fn pass_usual(&mut self, rules: &Rules, limit: usize) -> Option<Event> {
         let is_between = self.tracker.group().is_none() && self.end.is_none();
         if !is_between || self.is_resumed || self.pending.is_some() {
