@@ -294,7 +294,7 @@ def test_undo_and_splits_read_parts(flavor, tmp_path):
 
 
 def compare_splits(rng: random.Random, files: list[str]) -> None:
-    """The ranges of a log with an index begin and end where others do, and have the same rows."""
+    """With an index, ranges begin and end at places at which they may also do so without one, and have the same rows."""
 
     def scanned(index: str, target_bytes: int) -> list[binarrow.Split]:
         return [

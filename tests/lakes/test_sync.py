@@ -220,7 +220,7 @@ def test_crashes(
 
         return act_or_crash
 
-    # Tasks write the files of a history in every second run.
+    # In every second run, tasks write the files of a history.
     ways = ("spark",) if mode == "history" else ("auto",)
     monkeypatch.setattr(TableMirror, "evolve", crashing(TableMirror.evolve, ways))
     for target in (DeltaFiles, IcebergFiles):
@@ -253,7 +253,7 @@ def test_crashes(
 def test_filled_columns(
     lake: Any, server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Values of new and renamed columns are read from the server, also after crashes before and after this."""
+    """Values of new and renamed columns are read from the server, also after a crash before or after this step."""
     fill, evolve = FilledColumns.fill, TableMirror.evolve
     crashes = ["before the values", "after the values", "before the columns", ""]
 

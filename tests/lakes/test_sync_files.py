@@ -28,7 +28,7 @@ GROUPS = {
 
 @dataclass
 class Pair:
-    """Two targets of one server: one of files that tasks write, and one of files that Spark writes."""
+    """Two targets of one server: tasks write the files of one, and Spark writes those of the other."""
 
     lake: Any
     server: Server
@@ -147,7 +147,7 @@ def test_types(pair: Pair) -> None:
 
 
 def test_statements(pair: Pair) -> None:
-    """Structures change between batches and in them; some batches are written by Spark."""
+    """Structures change between batches and within them. Spark writes some of the batches."""
     pair.server.execute(
         "CREATE TABLE shop.t (id INT PRIMARY KEY, a INT, b VARCHAR(9) CHARACTER SET utf8mb4)",
         "CREATE TABLE shop.u (id INT PRIMARY KEY, a INT)",

@@ -1,4 +1,4 @@
-"""Files that tasks of `binarrow.spark.sync` write: their columns, their statistics, and what is left of them."""
+"""Files that tasks of `binarrow.spark.sync` write: their columns, their statistics, and the deletion of unused ones."""
 
 from __future__ import annotations
 
@@ -216,7 +216,7 @@ class LostTarget:
 
 
 def test_files_of_a_lost_commit_stay(tmp_path: Path) -> None:
-    """It is not known whether the table has them, so they are not deleted."""
+    """It is not known whether the table has the files, so they are not deleted."""
     name = ("shop", "t")
     files = FileWriters("part", "4.2.0")
     files.add(name, layout(tmp_path), rows(random.Random(3), 5))

@@ -1,4 +1,4 @@
-"""The settings of S3: from variables and profiles of AWS, for each of the libraries."""
+"""The settings of S3: they are read from variables and profiles of AWS, and passed to each library."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_a_profile(home: Path) -> None:
 
 
 def test_no_keys(home: Path) -> None:
-    """The libraries look for those of the machine."""
+    """Without keys, the libraries use the credentials of the machine."""
     found = S3Settings.from_environment({"HOME": str(home / "none")})
     assert found == S3Settings()
     assert found.of_obstore() == {"region": "us-east-1"}

@@ -15,7 +15,7 @@ SETTINGS: Mapping[str, Mapping[str, str]] = {
         "spark.jars.packages": "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0",
         "spark.sql.catalog.lake": "org.apache.iceberg.spark.SparkCatalog",
         "spark.sql.catalog.lake.type": "hadoop",
-        # A query has a catalog of its own: another would show for a while what was there before.
+        # Each query has its own catalog, because a catalog of another query caches earlier tables for a while.
         "spark.sql.catalog.lake.cache-enabled": "false",
     },
 }

@@ -30,7 +30,7 @@ CATALOGS = ("sql", "glue")
 """The kinds of targets that are catalogs of pyiceberg."""
 
 READERS = {"duckdb": read_target, "delta": read_delta, "iceberg": read_iceberg}
-"""Readers of targets in folders and files, which other programs are."""
+"""The readers of targets in folders and files. They use other programs than binarrow."""
 
 each_kind = pytest.mark.parametrize("kind", [*SCHEMES])
 """Runs a test with each kind of target."""

@@ -56,7 +56,7 @@ def s3() -> Iterator[S3]:
 
 @pytest.fixture
 def store(s3: S3, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[S3]:
-    """The server, which the variables of AWS name, and an own folder for temporary files."""
+    """A store, which the environment variables of AWS select, and a separate folder for temporary files."""
     s3.use(monkeypatch)
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr(tempfile, "tempdir", None)

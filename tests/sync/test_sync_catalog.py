@@ -118,7 +118,7 @@ def test_a_cut_at_each_request(shop: Source) -> None:
 def test_a_sync_that_was_overtaken(
     source: Source, monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, calls: int
 ) -> None:
-    """Another sync, on another machine, starts at each place of a commit: nothing is doubled."""
+    """Another sync starts on another machine, at each step of a commit: no change is applied twice."""
     source.execute("CREATE TABLE t (id INT PRIMARY KEY, v INT)", "INSERT INTO t VALUES (1, 1)")
     source.sync(mode="history")
     source.execute("INSERT INTO t VALUES (2, 2)", "CREATE TABLE u (id INT PRIMARY KEY)")
@@ -159,7 +159,7 @@ def test_two_syncs_of_a_machine(shop: Source) -> None:
 
 
 def test_many_commits(shop: Source, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Files that no snapshot has any more are deleted, of tables and of the state."""
+    """Files of tables and of the state are deleted when no snapshot uses them any more."""
     assert shop.store
     catalog = load_catalog("lake")
     table = catalog.load_table(("shop", "t"))
@@ -180,7 +180,7 @@ def test_many_commits(shop: Source, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_errors(shop: Source) -> None:
-    """They are one line with a remedy, without the login."""
+    """Errors are one line with a remedy, without credentials."""
     assert shop.store
     for code, status, words in (
         ("AccessDenied", 403, "access is denied: the credentials need"),

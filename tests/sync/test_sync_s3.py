@@ -1,4 +1,4 @@
-"""`binarrow.sync` into Delta tables in an object store: what the store and other syncs can do."""
+"""`binarrow.sync` into Delta tables in an object store: faults of the store, errors, and other syncs."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_a_cut_at_each_request(shop: Source) -> None:
     )
     place, errors = 1, 1
     while errors:
-        # A new target: a rename copies all versions of a table, and they would be ever more writes.
+        # Each round has a new target: RENAME copies all versions of a table, so the number of writes would grow.
         shop = replace(shop, prefix=f"{shop.prefix}-{place}")
         shop.sync(on_drop="drop")
         assert shop.store
@@ -114,7 +114,7 @@ def test_a_cut_at_each_request(shop: Source) -> None:
 
 
 def test_transient_errors(shop: Source) -> None:
-    """Requests are repeated for the time of busy_timeout; a lost answer doubles nothing."""
+    """Requests are repeated for the time of busy_timeout. After a lost answer, no change is applied twice."""
     assert shop.store
 
     def versions() -> int:
@@ -145,7 +145,7 @@ def test_transient_errors(shop: Source) -> None:
 def test_an_object_that_is_not_deleted(
     shop: Source, skip: int, keeps: int, *, is_rename: bool
 ) -> None:
-    """The answer to a request for many objects is 200, and contains an error of one of them.
+    """The answer to a request to delete many objects is 200, and contains an error of one of them.
 
     The removal is completed before another table gets the name: else a later sync would remove it.
     """
@@ -231,7 +231,7 @@ def test_a_missing_bucket(shop: Source) -> None:
 
 
 def test_a_store_without_conditions(shop: Source) -> None:
-    """It cannot refuse a second sync."""
+    """Such a store cannot refuse a second sync."""
     assert shop.store
     shop.store.fail(method="PUT", is_ignored=True)
     with pytest.raises(binarrow.SyncError, match="ignores the conditions If-None-Match and"):

@@ -1,4 +1,4 @@
-"""Two syncs on one target in an object store: one of them ends with an error, and nothing is doubled."""
+"""Two syncs of one target in an object store: one of them ends with an error, and no change is applied twice."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def other(tmp_path: Path) -> Machine:
 
 @pytest.fixture
 def frozen(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Owners of locks do not replace them, and locks end soon."""
+    """Locks are not renewed, and expire soon."""
     monkeypatch.setattr(store_lock, "LEASE", 0.4)
     monkeypatch.setattr(store_lock, "POLL", 0.05)
     monkeypatch.setattr(store_lock, "BEAT", 3600)
@@ -88,7 +88,7 @@ def test_a_running_sync(
 
 
 def test_a_lock_that_was_left(shop: Source, other: Machine, frozen: None) -> None:
-    """The lock of a process that was killed on another machine ends; on this one, it is taken at once."""
+    """The lock of a process that was killed on another machine expires. On this machine, it is taken at once."""
     for run in (other.run, here):
         left = store_state.StoreState(shop_bucket(shop)).lock()
         with pytest.MonkeyPatch.context() as patched:
@@ -125,7 +125,7 @@ def shop_bucket(shop: Source) -> Any:
 def test_a_sync_that_was_stopped(
     shop: Source, other: Machine, frozen: None, owner: Any, name: str, calls: int
 ) -> None:
-    """It continues after another one has taken the target, at each place of a commit."""
+    """The sync continues after another one has taken the target, at each step of a commit."""
     shop.execute("INSERT INTO t VALUES (2, 2)", "CREATE TABLE u (id INT PRIMARY KEY)")
     shop.execute("INSERT INTO u VALUES (1)")
     real, left = getattr(owner, name), calls

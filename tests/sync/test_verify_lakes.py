@@ -86,7 +86,7 @@ def test_differences(shop: Source) -> None:
 
 
 def test_a_commit_meanwhile(shop: Source) -> None:
-    """The rows are those of the commit whose position was read, although another one follows."""
+    """The rows are those of the commit whose position was read, even if another commit follows."""
     place: Any = open_target(shop.target, Settings(busy_timeout=0))
     with place.snapshot() as snapshot:
         state, _ = snapshot.stored

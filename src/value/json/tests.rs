@@ -215,7 +215,7 @@ fn shapes_of_small_and_large_objects_differ() {
 }
 
 proptest! {
-    /// The documents before one do not change its text, whatever is wrong with them or with it.
+    /// Earlier documents do not change the text of a document, even if one of them is damaged.
     #[test]
     fn shapes_change_no_text(
         values in proptest::collection::vec((documents(), any::<bool>()), 1..12),

@@ -1,5 +1,5 @@
-//! Usual transactions are read at once. Read event by event, they have the same rows, positions, warnings, counts and errors,
-//! whatever is wrong with them.
+//! Usual transactions are read in one step. The rows, positions, warnings, counts and errors are the same as if they were read
+//! event by event, also for damaged transactions.
 
 use crate::log::{
     Event, Log, T, U, anonymous_gtid, begin, gtid, gtid_list, input, insert, mariadb_gtid,
@@ -11,7 +11,7 @@ use binarrow::reader::ReadOptions;
 use binarrow::source::{InputFile, LogOptions};
 use std::time::Duration;
 
-/// With a maximum latency, the time is checked after each event, so each is read alone.
+/// With a maximum latency, the time is checked after each event, so transactions are read event by event.
 fn by_event() -> ReadOptions {
     let options = options();
     let cut = LogOptions { max_latency: Some(Duration::MAX), ..options.cut };

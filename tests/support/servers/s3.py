@@ -1,4 +1,4 @@
-"""A server of the S3 protocol, as a process of its own, that can fail at any request.
+"""A server of the S3 protocol in a process of its own. It can fail at any request.
 
 with S3.started() as store:
     store.fail(method="PUT", path="position.json", status=503, times=2)
@@ -21,7 +21,7 @@ from typing import Any
 import pytest
 
 KEY, SECRET = "AKIASTORETEST", "wJalr-not-in-messages"
-"""The login. It must not be in messages."""
+"""The credentials. They must not be in messages."""
 
 BUCKET = "lake"
 

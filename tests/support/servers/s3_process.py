@@ -1,4 +1,4 @@
-"""The process of a server of the S3 protocol: moto, and before it a layer that causes faults."""
+"""A process with a server of the S3 protocol: moto, and in front of it a layer that causes faults."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 
 @dataclass
 class Fault:
-    """The answer to some requests."""
+    """A planned fault: the requests that it concerns, and the answer to them."""
 
     method: str = ".*"
     path: str = ""
-    """A pattern in the path of the request."""
+    """A regular expression that is searched in the path of the request."""
     skip: int = 0
     """The number of requests before the first fault."""
     times: int = 1 << 30
@@ -31,14 +31,14 @@ class Fault:
     status: int = 503
     code: str = "SlowDown"
     is_executed: bool = False
-    """True if the request is executed, and only its answer is another one."""
+    """True if the request is executed, and only its answer is replaced."""
     is_ignored: bool = False
-    """True if the request is executed without its conditions, and has its own answer."""
+    """True if the request is executed without its conditions, and its answer is not replaced."""
     keeps: int | None = None
-    """The place of an object that a request for several does not delete: the answer is 200, with an error."""
+    """The index of an object that a request to delete several objects does not delete: the answer is 200, with an error."""
 
     def hits(self, method: str, path: str) -> bool:
-        """True if the fault is to happen."""
+        """True if a request gets the fault."""
         if not re.fullmatch(self.method, method) or not re.search(self.path, path):
             return False
         if self.skip > 0:
@@ -49,7 +49,7 @@ class Fault:
 
 
 class Faults:
-    """An application before another one."""
+    """A WSGI application in front of another one."""
 
     def __init__(self, inner: Application) -> None:
         self._inner = inner
@@ -63,7 +63,7 @@ class Faults:
         method, path = environment["REQUEST_METHOD"], environment["PATH_INFO"]
         if path.startswith("/-control/"):
             return self._control(path, environment, start_response)
-        # Conditions of writes are checked and applied at once.
+        # A conditional write is atomic: no other request is executed between the check and the write.
         with self._mutex:
             self._requests.append(f"{method} {path}")
             fault = next((one for one in self._faults if one.hits(method, path)), None)
@@ -128,7 +128,7 @@ class _Quiet(WSGIRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def log(self, *arguments: Any) -> None:
-        """Requests are kept, not printed."""
+        """Prints nothing: the requests are stored."""
 
 
 def serve() -> None:
