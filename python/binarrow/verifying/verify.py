@@ -45,8 +45,8 @@ def verify(
 
     All cells are compared, bit by bit, as the target stores them. The server may be in use, and the
     target may be older than the server. Rows that changed in the log after the target's position
-    are compared as they were at this position. A sync may run at the same time; its commits into a
-    DuckDB file wait while the rows of a table are read.
+    are compared as they were at this position. A sync may run at the same time. Only its commits
+    into a DuckDB file wait while the rows of a table are read.
 
     Args:
         source: The URL of a server, as for :func:`binarrow.connect`, or a connection.
@@ -69,7 +69,7 @@ def verify(
 
     Raises:
         SyncError: The target was not written by a sync.
-        TargetBusyError: Another process uses the target.
+        TargetBusyError: Another process uses the target, or the last commit is not complete.
         ConfigError: A keyword is not valid, or the package for the target is missing.
         BinarrowError: The server cannot be read.
     """
