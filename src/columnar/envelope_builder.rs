@@ -118,7 +118,7 @@ impl EnvelopeBuilder {
         self.ordinals.push(ordinal);
     }
 
-    /// Appends several changes of one type, the first of which has this ordinal.
+    /// Appends several changes of one type. The first one has the ordinal `ordinal`.
     pub(super) fn append_run(&mut self, change_type: ChangeType, ordinal: i64, count: usize) {
         self.change_types.resize(self.change_types.len() + count, change_type);
         self.ordinals.extend((0..count as i64).map(|number| ordinal + 2 * number));

@@ -255,7 +255,7 @@ class CatalogState:
         self.write(f"{name}/{COMPLETE}", b"{}")
 
     def remove_folder(self, name: str) -> None:
-        """Removes a folder at once, and then its files."""
+        """Removes a folder in one step, and then deletes its files."""
         files, path = self._path(name)
         with contextlib.suppress(FileNotFoundError):
             self._patiently(lambda: files.delete_file(f"{path}/{COMPLETE}"))

@@ -64,7 +64,7 @@ class CatalogStore:
         return None if found is None else f"the table {shown(name)} of the catalog"
 
     def drop(self, name: Name) -> None:
-        """Removes a table at once, and then its files."""
+        """Removes a table in one step, and then deletes its files."""
         table = self._found(name)
         if table is not None:
             files = files_of(table)

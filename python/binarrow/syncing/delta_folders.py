@@ -65,7 +65,7 @@ class Folders(Protocol):
         """Returns the place of a table if it has files."""
 
     def remove(self, name: Name) -> None:
-        """Removes the folder of a table at once, and then its files."""
+        """Removes the folder of a table in one step, and then deletes its files."""
 
     def rename(self, name: Name, to: Name) -> None:
         """Gives a folder the name of another table, which has none."""
@@ -136,7 +136,7 @@ class LocalFolders:
         return str(folder) if any(folder.glob("*")) else None
 
     def remove(self, name: Name) -> None:
-        """Removes the folder of a table at once, and then its files."""
+        """Removes the folder of a table in one step, and then deletes its files."""
         move_away(table_folder(self._lake, name), self._lake / OWN)
 
     def rename(self, name: Name, to: Name) -> None:
@@ -207,7 +207,7 @@ class StoreFolders:
     def remove(self, name: Name) -> None:
         """Removes the objects of a table."""
         if self._bucket.has_any(_path(name)):
-            self._state.remove_tables_folder(_path(name))
+            self._state.remove_table_folder(_path(name))
 
     def rename(self, name: Name, to: Name) -> None:
         """Copies the objects of a table, its log last, and then removes the old objects.
@@ -219,7 +219,7 @@ class StoreFolders:
         for one in sorted(names, key=lambda one: one.startswith(f"{before}/{LOG}/")):
             self._state.check()
             self._bucket.copy(one, f"{after}{one.removeprefix(before)}")
-        self._state.remove_tables_folder(before)
+        self._state.remove_table_folder(before)
 
 
 def _path(name: Name) -> str:

@@ -64,7 +64,7 @@ class DeltaStore:
         return self._folders.find_files(name)
 
     def drop(self, name: Name) -> None:
-        """Removes a table at once, and then its files."""
+        """Removes a table in one step, and then deletes its files."""
         self._tables.pop(name, None)
         self._folders.remove(name)
 

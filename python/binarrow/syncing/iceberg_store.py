@@ -70,7 +70,7 @@ class IcebergStore:
         return None if table is None else f"the table {shown(name)} of {self._path / CATALOG}"
 
     def drop(self, name: Name) -> None:
-        """Removes a table at once, and then its files."""
+        """Removes a table in one step, and then deletes its files."""
         table = self._found(name)
         if table is not None:
             self._catalog.drop_table(name)

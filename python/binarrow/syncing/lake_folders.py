@@ -52,7 +52,7 @@ def _escaped(pattern: str, name: str) -> str:
 
 
 def move_away(folder: Path, own: Path) -> None:
-    """Removes a folder at once, and then its files."""
+    """Removes a folder in one step, and then deletes its files."""
     if folder.exists():
         removed = own / f"{REMOVED}{uuid.uuid4()}"
         folder.rename(removed)

@@ -85,7 +85,7 @@ class Store(Protocol):
         """Returns the place of a table, or of files in its folder; None if there are none."""
 
     def drop(self, name: Name) -> None:
-        """Removes a table at once, and then its files."""
+        """Removes a table in one step, and then deletes its files."""
 
     def rename(self, name: Name, to: Name) -> None:
         """Renames a table; it replaces one with the name."""

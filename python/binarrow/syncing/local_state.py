@@ -100,7 +100,7 @@ class LocalState:
         sync(self._own / name)
 
     def remove_folder(self, name: str) -> None:
-        """Removes a folder at once, and then its files."""
+        """Removes a folder in one step, and then deletes its files."""
         move_away(self._own / name, self._own)
 
     def remove_others(self, current: Container[str], sequence: int) -> None:

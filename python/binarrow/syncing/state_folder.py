@@ -79,7 +79,7 @@ class StateFolder(Protocol):
         """Waits until the files of a folder are stored. From then on, the folder is complete."""
 
     def remove_folder(self, name: str) -> None:
-        """Removes a folder at once, and then its files."""
+        """Removes a folder in one step, and then deletes its files."""
 
     def remove_others(self, current: Container[str], sequence: int) -> None:
         """Removes the files and folders of commits up to `sequence`, except `current`."""

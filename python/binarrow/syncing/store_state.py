@@ -168,7 +168,7 @@ class StoreState:
         self._bucket.put(f"{OWN}/{name}/{COMPLETE}", b"")
 
     def remove_folder(self, name: str) -> None:
-        """Removes a folder at once, and then its objects."""
+        """Removes a folder in one step, and then deletes its objects."""
         self._bucket.delete([f"{OWN}/{name}/{COMPLETE}"])
         self._bucket.delete(self._bucket.names(f"{OWN}/{name}"))
 
@@ -185,8 +185,8 @@ class StoreState:
                 removed.append(name)
         self._bucket.delete(removed, self.check)
 
-    def remove_tables_folder(self, folder: str) -> None:
-        """Removes a folder of a table at once, and then its objects.
+    def remove_table_folder(self, folder: str) -> None:
+        """Removes a folder of a table in one step, and then deletes its objects.
 
         First, an object with the path of the folder is written: after an error, `check` or the next
         sync removes the rest.

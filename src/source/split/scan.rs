@@ -13,8 +13,8 @@ use crate::source::walk::{Step, Walk};
 use std::sync::Arc;
 
 /// Divides the file at `path` into ranges of about `target_bytes` at transaction ends; a compressed file is one range, because it
-/// can be decompressed only from its beginning. The ranges contain nothing about other files yet. With `uses_index`, segments that
-/// an index describes are not read.
+/// can be decompressed only from its beginning. The ranges contain nothing about other files yet. With `uses_index`, the segments
+/// that an index describes are not read.
 pub fn scan_splits(
     (mut file, path): (InputFile, &str),
     place: u64,
@@ -103,7 +103,7 @@ pub fn scan_splits(
     Ok(splits)
 }
 
-/// All segments of an index are skipped: each begins and ends at the end of a transaction.
+/// The rule to skip all segments that an index describes. Each begins and ends at the end of a transaction.
 #[derive(Debug)]
 struct AllSegments;
 
