@@ -338,9 +338,12 @@ class CatalogState:
     def reason(self, error: Exception) -> str:
         """Returns an error in one line: what happened, and what to do."""
         if isinstance(error, UnauthorizedError | ForbiddenError | OAuthError):
-            return "the catalog does not accept the login: check the settings of the catalog"
+            return "the catalog does not accept the credentials: check the settings of the catalog"
         if isinstance(error, RESTError) or type(error).__module__.startswith("requests"):
-            return f"the catalog has failed, or cannot be reached ({first_line(error)})"
+            return (
+                f"the catalog has failed, or cannot be reached ({first_line(error)}): check the"
+                " network and the settings of the catalog, and run the command again"
+            )
         cause = cause_of(error)
         return first_line(error) if cause is None else cause.text
 

@@ -1,4 +1,4 @@
-"""A lake of Delta or Iceberg tables as target.
+"""A target of Delta or Iceberg tables.
 
 A commit of these formats changes one table. A commit of the sync therefore writes its operations,
 the state and the position into files first. The position file, which is written last, makes it
@@ -40,7 +40,7 @@ STEPS = 1 << 20
 
 
 class Lake:
-    """Tables, and a folder with their state."""
+    """The tables of a target, and a folder with its state."""
 
     repeats_deletes = False
 
