@@ -168,7 +168,7 @@ class Bucket:
 
 
 def _check_bucket(error: FileNotFoundError) -> None:
-    """Raises the error of a missing object again if the bucket is missing."""
+    """Raises the error if not only the object is missing, but the bucket."""
     if "NoSuchBucket" in str(error):
         raise error
 

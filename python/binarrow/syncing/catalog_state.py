@@ -97,7 +97,7 @@ class CatalogState:
         return self._local() / "tables.db"
 
     def lock(self) -> Lock:
-        """Refuses other writers on this machine. `check` and `commit` find those on others."""
+        """Returns the lock of this machine. `check` and `commit` detect writers on other machines."""
         return Lock(self._local() / "lock", self.shown)
 
     def check(self) -> None:

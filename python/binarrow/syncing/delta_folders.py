@@ -42,7 +42,7 @@ class Folder(Protocol):
         """True if the folder has a table."""
 
     def has_commit(self, version: int) -> bool:
-        """True if the log has a version."""
+        """True if the log contains the commit of a version."""
 
     def files(self) -> FileSystem:
         """Returns the folder as a file system of Arrow, which runs no Python code.
@@ -68,7 +68,7 @@ class Folders(Protocol):
         """Removes the folder of a table in one step, and then deletes its files."""
 
     def rename(self, name: Name, to: Name) -> None:
-        """Gives a folder the name of another table, which has none."""
+        """Renames the folder of a table. There must be no folder with the new name."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class LocalFolder:
         return DeltaTable.is_deltatable(self.uri)
 
     def has_commit(self, version: int) -> bool:
-        """True if the log has a version."""
+        """True if the log contains the commit of a version."""
         return self._commit(version).exists()
 
     def files(self) -> FileSystem:
@@ -105,11 +105,12 @@ class LocalFolder:
         """Waits until the commits after a version are on the disk, with their files."""
         version = before + 1
         while (commit := self._commit(version)).exists():
-            # Not splitlines(): statistics contain values, which may have other ends of lines.
+            # Bytes, because str.splitlines() also splits at characters that values in statistics
+            # may contain, such as U+2028.
             for line in commit.read_bytes().splitlines():
                 added = json.loads(line).get("add")
                 if added:
-                    with contextlib.suppress(FileNotFoundError):  # it was replaced and deleted
+                    with contextlib.suppress(FileNotFoundError):  # a later commit has deleted it
                         sync(self.path / unquote(added["path"]))
             sync(commit)
             version += 1
@@ -140,7 +141,7 @@ class LocalFolders:
         move_away(table_folder(self._lake, name), self._lake / OWN)
 
     def rename(self, name: Name, to: Name) -> None:
-        """Gives a folder the name of another table, which has none."""
+        """Renames the folder of a table. There must be no folder with the new name."""
         before, after = table_folder(self._lake, name), table_folder(self._lake, to)
         after.parent.mkdir(parents=True, exist_ok=True)
         before.rename(after)
@@ -173,7 +174,7 @@ class StoreFolder:
         return self.bucket.has_any(f"{self.path}/{LOG}")
 
     def has_commit(self, version: int) -> bool:
-        """True if the log has a version."""
+        """True if the log contains the commit of a version."""
         return self.bucket.has(f"{self.path}/{LOG}/{version:020}.json")
 
     def files(self) -> FileSystem:

@@ -69,7 +69,7 @@ class DeltaStore:
         self._folders.remove(name)
 
     def rename(self, name: Name, to: Name) -> None:
-        """Renames a table; it replaces one with the name."""
+        """Renames a table. A table that already has the new name is replaced."""
         self.drop(to)
         self._tables.pop(name, None)
         self._folders.rename(name, to)

@@ -195,7 +195,7 @@ class Table:
         )
 
     def rows_at(self, number: int) -> Iterator[pa.RecordBatch]:
-        """Returns the rows of the version with the number of an operation."""
+        """Returns the rows of the version that the operation with this number created."""
         table = self._opened()
         found = self.number
         while found > number and table.version() > 0:

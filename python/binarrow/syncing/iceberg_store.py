@@ -77,7 +77,7 @@ class IcebergStore:
             move_away(path_of(table.location()), self._path / OWN)
 
     def rename(self, name: Name, to: Name) -> None:
-        """Renames a table; it replaces one with the name."""
+        """Renames a table. A table that already has the new name is replaced."""
         self.drop(to)
         self._catalog.create_namespace_if_not_exists(to[:1])
         self._catalog.rename_table(name, to)

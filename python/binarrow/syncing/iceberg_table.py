@@ -182,7 +182,7 @@ class IcebergTable:
         """Does nothing: each commit waits for its files."""
 
     def rows_at(self, number: int) -> Iterator[pa.RecordBatch]:
-        """Returns the rows of the version with the number of an operation."""
+        """Returns the rows of the version that the operation with this number created."""
         table = self._opened()
         files = [one.metadata_file for one in table.metadata.metadata_log]
         while self._number_of(table) > number and files:

@@ -62,7 +62,7 @@ class Lake:
         return self._files.structures_file
 
     def lock(self) -> AbstractContextManager[object]:
-        """Refuses other writers."""
+        """Returns the lock that refuses other writers."""
         return self._files.lock()
 
     def load(self) -> tuple[State, bytes] | None:

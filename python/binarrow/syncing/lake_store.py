@@ -50,7 +50,7 @@ class LakeTable(Protocol):
         """Waits until the commits after a version are on the disk, with their files."""
 
     def rows_at(self, number: int) -> Iterator[pa.RecordBatch]:
-        """Returns the rows of the version with the number of an operation.
+        """Returns the rows of the version that the operation with this number created.
 
         Raises:
             FileNotFoundError: The version does not exist any more.
@@ -88,7 +88,7 @@ class Store(Protocol):
         """Removes a table in one step, and then deletes its files."""
 
     def rename(self, name: Name, to: Name) -> None:
-        """Renames a table; it replaces one with the name."""
+        """Renames a table. A table that already has the new name is replaced."""
 
 
 __all__ = ["LakeTable", "Store"]

@@ -32,7 +32,7 @@ class LocalState:
         return self._own / "tables.db"
 
     def lock(self) -> Lock:
-        """Refuses other writers."""
+        """Returns the lock that refuses other writers."""
         return lock_lake(self._lake)
 
     def check(self) -> None:

@@ -48,7 +48,7 @@ class ParquetFolder:
         return self._own / "tables.db"
 
     def lock(self) -> Lock:
-        """Refuses other writers."""
+        """Returns the lock that refuses other writers."""
         return lock_lake(self._path)
 
     def load(self) -> tuple[State, bytes] | None:

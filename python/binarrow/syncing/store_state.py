@@ -63,7 +63,7 @@ class StoreState:
         return self._local() / "tables.db"
 
     def lock(self) -> StoreLock:
-        """Refuses other writers."""
+        """Returns the lock that refuses other writers."""
         return self._lock
 
     def check(self) -> None:

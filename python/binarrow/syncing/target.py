@@ -34,7 +34,7 @@ class Target(Protocol):
         """The file for the structures of tables while a sync runs."""
 
     def lock(self) -> AbstractContextManager[object]:
-        """Refuses other writers."""
+        """Returns the lock that refuses other writers."""
 
     def load(self) -> tuple[State, bytes] | None:
         """Returns the committed state and structures; None if the target is new."""
