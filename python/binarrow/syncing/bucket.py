@@ -168,7 +168,7 @@ class Bucket:
 
 
 def _check_bucket(error: FileNotFoundError) -> None:
-    """Raises the error if not only the object is missing, but the bucket."""
+    """Raises the error if the bucket is missing, and not only the object."""
     if "NoSuchBucket" in str(error):
         raise error
 

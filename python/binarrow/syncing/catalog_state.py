@@ -97,7 +97,7 @@ class CatalogState:
         return self._local() / "tables.db"
 
     def lock(self) -> Lock:
-        """Returns the lock of this machine. `check` and `commit` detect writers on other machines."""
+        """Returns the lock of this machine. `check` and `commit` detect writers on others."""
         return Lock(self._local() / "lock", self.shown)
 
     def check(self) -> None:
