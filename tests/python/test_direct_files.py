@@ -234,7 +234,7 @@ def test_files_of_a_lost_commit_stay(tmp_path: Path) -> None:
 def test_missing_functions() -> None:
     trace = "An error occurred while calling o1.commit. Trace:\npy4j.Py4JException: Method commit([]) does not exist"
     for error in (Py4JError(trace), TypeError("'JavaPackage' object is not callable")):
-        with pytest.raises(UnfitError, match="other functions"), known_functions("Delta"):
+        with pytest.raises(UnfitError, match="lacks a function"), known_functions("Delta"):
             raise error
     with pytest.raises(UnreadableError), layout_functions("Delta"):
         raise Py4JError("An error occurred while calling o1.metadata")
