@@ -286,7 +286,7 @@ def test_filled_columns(
         "ALTER TABLE shop.visits ADD COLUMN filled INT NOT NULL DEFAULT 5, ADD COLUMN plain INT",
         "ALTER TABLE shop.visits ADD COLUMN at DATETIME(6) DEFAULT CURRENT_TIMESTAMP(6)",
         "UPDATE shop.visits SET filled = 6 WHERE id < 50",
-        "ALTER TABLE shop.empty ADD COLUMN note TEXT, ADD COLUMN price DECIMAL(8,2) NOT NULL",
+        "ALTER TABLE shop.empty ADD COLUMN Note TEXT, ADD COLUMN price DECIMAL(8,2) NOT NULL",
         "ALTER TABLE shop.users RENAME COLUMN n TO number",
     )
     writer.play(60)

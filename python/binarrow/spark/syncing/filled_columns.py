@@ -75,7 +75,8 @@ class FilledColumns:
         held = mirror.schema()
         assert held is not None  # noqa: S101 - it was created
         dropped = self._dropped.get(name, [])
-        again = {field.name for field in own if field.name in dropped}
+        before = {one.lower() for one in dropped}
+        again = {field.name for field in own if field.name.lower() in before}
         found = _lacking(own, held, logged) | self._pending.get(name, set()) | again
         computed = {f.name for f in own if (f.metadata or {}).get(GENERATED) == "true"}
         columns = tuple(field.name for field in own if field.name in found - computed)
