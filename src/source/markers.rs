@@ -240,6 +240,11 @@ impl Markers {
         markers
     }
 
+    /// True if the open transaction has markers so far, or if each transaction has some.
+    pub(super) fn are_due(&self) -> bool {
+        self.has_some(&self.pending)
+    }
+
     /// True if a transaction with these markers has any.
     pub(super) fn has_some(&self, pending: &[PendingMarker]) -> bool {
         self.include.transactions || !pending.is_empty()

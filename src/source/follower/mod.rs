@@ -100,6 +100,11 @@ impl SchemaFollower {
         self.in_force.as_ref().map(|in_force| &**in_force.view.catalog())
     }
 
+    /// True if structures are in force, which may change at each transaction.
+    pub(crate) fn has_catalogs(&self) -> bool {
+        self.in_force.is_some()
+    }
+
     /// Takes a statement of the open transaction, or one without a transaction.
     pub(crate) fn observe(&mut self, statement: &Statement) {
         let is_followed = !statement.is_skipped && statement.target != Target::Temporary;

@@ -164,16 +164,22 @@ impl Segments {
             if let Some(failure) = self.failure.take() {
                 return Err(failure);
             }
-            let may_wait = !self.must_not_wait();
-            // Most steps are events that complete no segment: nothing large is moved for them.
-            let segment = match self.walk.next(may_wait) {
-                Ok(Some(Step::Event)) => self.after_event(),
-                Ok(Some(step)) => self.take(step),
-                Ok(None) => match self.flush_all() {
-                    None if self.failure.is_none() => return self.walk.check_goal().map(|()| None),
-                    segment => Ok(segment),
-                },
-                Err(error) => Err(error),
+            let segment = if self.take_passed() {
+                self.after_event()
+            } else {
+                let may_wait = !self.must_not_wait();
+                // Most steps are events that complete no segment: nothing large is moved for them.
+                match self.walk.next(may_wait) {
+                    Ok(Some(Step::Event)) => self.after_event(),
+                    Ok(Some(step)) => self.take(step),
+                    Ok(None) => match self.flush_all() {
+                        None if self.failure.is_none() => {
+                            return self.walk.check_goal().map(|()| None);
+                        }
+                        segment => Ok(segment),
+                    },
+                    Err(error) => Err(error),
+                }
             };
             match segment {
                 Ok(None) => {}

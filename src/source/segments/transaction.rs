@@ -8,7 +8,8 @@ use crate::source::delivered::Delivered;
 use crate::source::follower::Catalogs;
 use crate::source::markers::{Ending, MarkerAt, PendingMarker};
 use crate::source::segment::{CarriedStatement, Span, SpanDetails};
-use crate::source::walk::{Ended, Verdicts};
+use crate::source::walk::{Ended, PassedTransaction, Verdicts};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// An XA COMMIT whose rows come after the current segment.
@@ -35,6 +36,39 @@ pub(super) enum PreparedRows {
 }
 
 impl Segments {
+    /// Takes transactions that need no step until the segment is full. Returns false if there are none.
+    pub(super) fn take_passed(&mut self) -> bool {
+        if !self.passes_without_steps() {
+            return false;
+        }
+        let has_gtids = self.walk.position().gtid_set.is_some();
+        let mut is_any = false;
+        while let Some(passed) = self.walk.pass_without_step() {
+            let PassedTransaction { extent, rows, commit_timestamp, gtid } = passed;
+            is_any = true;
+            if has_gtids {
+                self.draft.add_transaction(extent.start, gtid.as_ref());
+            }
+            if let Some(rows) = rows {
+                self.push_spans((extent, commit_timestamp), &[(rows.start, rows.end, 0)], || None);
+            }
+        }
+        is_any
+    }
+
+    /// True if nothing in the segment depends on more of a usual transaction than its rows, its time and its GTID.
+    fn passes_without_steps(&self) -> bool {
+        let options = self.walk.options();
+        self.walk.passes_without_steps()
+            && !self.follower.has_catalogs()
+            && !self.markers.are_due()
+            && !options.cut_at_commit
+            && !options.with_commit_details
+            && options.max_latency.is_none()
+            && self.range.is_none()
+            && self.pending_xa_commit.is_none()
+    }
+
     /// Takes the transaction that has ended, and passes it. Returns true if it was larger than a segment.
     pub(super) fn end_transaction(&mut self, verdicts: Verdicts) -> Result<bool> {
         let ended = self.walk.take_transaction()?;
@@ -224,7 +258,7 @@ impl Segments {
         let is_kept_completely = emits || !group.has_undone_rows();
         if is_kept_completely && cuts.peek().is_none() {
             drop(cuts);
-            return self.push_spans(group, end, &[all], delivered);
+            return self.push_group(group, end, &[all], delivered);
         }
         let mut parts: Vec<_> = match is_kept_completely {
             true => vec![all],
@@ -233,7 +267,7 @@ impl Segments {
         for (offset, rows_before) in cuts {
             divide(&mut parts, offset, rows_before);
         }
-        self.push_spans(group, end, &parts, delivered);
+        self.push_group(group, end, &parts, delivered);
     }
 
     /// Keeps the rows of a transaction in which the input ends.
@@ -242,7 +276,7 @@ impl Segments {
         let is_large = self.is_dropped(group.transaction.start);
         if group.has_rows() || is_large {
             let all = (group.transaction.start, end, 0);
-            self.push_spans(group, end, &[all], &delivered);
+            self.push_group(group, end, &[all], &delivered);
         }
         self.walk.pass_unfinished(end);
         if is_large {
@@ -250,41 +284,55 @@ impl Segments {
         }
     }
 
+    /// Adds parts of a transaction to the segment: each has its first offset, its end, and the number of rows events before it.
     fn push_spans(
+        &mut self,
+        (extent, commit_timestamp): (Range<u64>, i64),
+        parts: &[(u64, u64, u32)],
+        details: impl Fn() -> Option<Box<SpanDetails>>,
+    ) {
+        let Some(file) = self.walk.context().map(|file| self.draft.file_index(file)) else {
+            return;
+        };
+        let commit_version = self.walk.commit_version(extent.start);
+        self.draft.add_time(commit_timestamp);
+        for (index, &(start, part_end, rows_before)) in parts.iter().enumerate() {
+            self.draft.spans.push(Span {
+                bytes: start as usize..part_end as usize,
+                offset: start,
+                file,
+                commit_timestamp,
+                commit_version,
+                extent: extent.clone(),
+                rows_before,
+                more: details(),
+                was_prepared: false,
+                ends_transaction: index + 1 == parts.len(),
+            });
+        }
+    }
+
+    fn push_group(
         &mut self,
         group: &EventGroup,
         end: u64,
         parts: &[(u64, u64, u32)],
         delivered: &Option<Arc<Delivered>>,
     ) {
-        let Some(file) = self.walk.context().map(|file| self.draft.file_index(file)) else {
-            return;
-        };
-        let commit_version = self.walk.commit_version(group.transaction.start);
-        let with_commit_details = self.walk.options().with_commit_details;
-        self.draft.add_time(group.transaction.commit_timestamp);
-        for (index, &(start, part_end, rows_before)) in parts.iter().enumerate() {
-            self.draft.spans.push(Span {
-                bytes: start as usize..part_end as usize,
-                offset: start,
-                file,
-                commit_timestamp: group.transaction.commit_timestamp,
-                commit_version,
-                extent: group.transaction.start..end,
-                rows_before,
-                more: (with_commit_details || delivered.is_some()).then(|| {
-                    Box::new(SpanDetails {
-                        transaction: group.transaction,
-                        gtid: group.gtid.clone(),
-                        table_maps: Vec::new(),
-                        statement: CarriedStatement::default(),
-                        delivered: delivered.clone(),
-                    })
-                }),
-                was_prepared: false,
-                ends_transaction: index + 1 == parts.len(),
-            });
-        }
+        let EventGroup { transaction, gtid, .. } = group;
+        let has_details = self.walk.options().with_commit_details || delivered.is_some();
+        let commit = (transaction.start..end, transaction.commit_timestamp);
+        self.push_spans(commit, parts, || {
+            has_details.then(|| {
+                Box::new(SpanDetails {
+                    transaction: *transaction,
+                    gtid: gtid.clone(),
+                    table_maps: Vec::new(),
+                    statement: CarriedStatement::default(),
+                    delivered: delivered.clone(),
+                })
+            })
+        });
     }
 
     /// True if the bytes from an offset of the open file on are no longer kept.

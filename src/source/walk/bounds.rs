@@ -59,6 +59,11 @@ impl Bounds {
         self.counts_from = offset;
     }
 
+    /// True if the number of bytes is not limited.
+    pub(super) fn has_no_limit(&self) -> bool {
+        self.limit.is_none()
+    }
+
     /// Counts a transaction.
     pub(super) fn count_transaction(&mut self) {
         self.has_transaction = true;

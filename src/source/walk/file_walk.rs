@@ -188,16 +188,21 @@ impl FileWalk {
         Ok(seen)
     }
 
-    /// Reads the next transaction in one step, and returns its last event. Reads nothing if the transaction is not a usual one
-    /// or does not end within `limit` bytes.
-    pub(crate) fn pass_usual(&mut self, rules: &Rules, limit: usize) -> Option<Event> {
+    /// Finds the next transaction, if it is a usual one and ends within `limit` bytes.
+    pub(super) fn find_usual(&self, rules: &Rules, limit: usize) -> Option<UsualTransaction> {
         let is_between = self.tracker.group().is_none() && self.end.is_none();
         if !is_between || self.is_resumed || self.pending.is_some() {
             return None;
         }
         let format = &self.events.context().format;
         let bytes = self.events.unread()?;
-        let usual = UsualTransaction::find(bytes, format, rules.verify_checksum, limit)?;
+        UsualTransaction::find(bytes, format, rules.verify_checksum, limit)
+    }
+
+    /// Reads the next transaction in one step, and returns its last event. Reads nothing if the transaction is not a usual one
+    /// or does not end within `limit` bytes.
+    pub(crate) fn pass_usual(&mut self, rules: &Rules, limit: usize) -> Option<Event> {
+        let usual = self.find_usual(rules, limit)?;
         let start = self.events.offset();
         let UsualTransaction { first, opening, last, last_at, .. } = usual;
         let transaction = Transaction {

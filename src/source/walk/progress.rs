@@ -1,7 +1,6 @@
 //! The progress of a walk: the position to resume at, and the transactions that were read already and may be sent
 //! again.
 
-use super::file_walk::Ended;
 use crate::change::{EventGroup, LoggedGtid};
 use crate::error::Result;
 use crate::position::{GtidSet, GtidState, MariadbGtidPosition, Position, PreparedRange, Xid};
@@ -52,10 +51,14 @@ impl LogProgress {
         self.position.gtid_set = Some(before);
     }
 
-    /// Moves past a transaction. `was_read`: it was read before the walk.
-    pub(super) fn pass(&mut self, ended: &Ended, was_read: bool) -> Result<()> {
-        let Ended { group, end, .. } = ended;
-        match (&mut self.position.gtid_set, &group.gtid) {
+    /// Moves past a transaction that ends at `end`. `was_read`: it was read before the walk.
+    pub(super) fn pass(
+        &mut self,
+        gtid: Option<&LoggedGtid>,
+        end: u64,
+        was_read: bool,
+    ) -> Result<()> {
+        match (&mut self.position.gtid_set, gtid) {
             (Some(GtidState::Mysql(set)), Some(LoggedGtid::Mysql(gtid))) => {
                 set.add(&gtid.tsid, gtid.gno)?;
             }
@@ -73,18 +76,18 @@ impl LogProgress {
             }
             _ => {}
         }
-        self.position.offset = *end;
-        self.pass_delivered(group);
+        self.position.offset = end;
+        self.pass_delivered(gtid);
         Ok(())
     }
 
     /// Updates `ahead` after the position has moved past a transaction.
-    fn pass_delivered(&mut self, group: &EventGroup) {
+    fn pass_delivered(&mut self, gtid: Option<&LoggedGtid>) {
         let position = &mut self.position;
         if position.ahead.is_empty() {
             return;
         }
-        if let Some(gtid) = &group.gtid {
+        if let Some(gtid) = gtid {
             delivered::pass(&mut position.ahead, gtid);
         }
         let read = position.gtid_set.as_ref();

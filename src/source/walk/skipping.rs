@@ -37,6 +37,13 @@ struct Skip {
     has_capitals: bool,
 }
 
+impl Skips {
+    /// True if no segments of the open file are skipped from here on.
+    pub(super) fn is_empty(&self) -> bool {
+        self.segments.is_empty()
+    }
+}
+
 impl Walk {
     /// Returns to the caller after each segment that is skipped.
     pub(crate) fn skip_one_by_one(&mut self) {

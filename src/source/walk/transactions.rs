@@ -129,7 +129,8 @@ impl Walk {
             TransactionEnd::Prepared(_) if !emits => self.progress.gtids_before(group),
             _ => None,
         };
-        self.progress.pass(ended, verdicts.was_read).map_err(|error| self.locate(error))?;
+        let passed = self.progress.pass(group.gtid.as_ref(), end, verdicts.was_read);
+        passed.map_err(|error| self.locate(error))?;
         match &ended.outcome {
             TransactionEnd::Prepared(xid) if !emits => {
                 self.progress.prepare(Xid::clone(xid), group.transaction.start, end, again);
