@@ -20,6 +20,8 @@ pub(crate) struct Window {
     /// Offset in the file of the first byte that is kept.
     start: u64,
     chunk: usize,
+    /// The number of bytes that are taken at a time, approximately.
+    taken: usize,
     /// Buffers for reuse.
     spare: Vec<Vec<u8>>,
 }
@@ -35,8 +37,14 @@ impl Window {
             filled: 0,
             start: offset,
             chunk,
+            taken: usize::MAX,
             spare: Vec::new(),
         }
+    }
+
+    /// Reads not much more than the next `bytes` that are kept: they are taken together, and bytes after them are copied.
+    pub(crate) fn expect_takes_of(&mut self, bytes: usize) {
+        self.taken = bytes;
     }
 
     /// Offset of the next event.
@@ -218,7 +226,7 @@ impl Window {
         self.move_to_front();
         let wanted = self.next + len;
         while self.filled < wanted {
-            let missing = (wanted - self.filled).min(MAX_READ).max(self.chunk);
+            let missing = (wanted - self.filled).min(MAX_READ).max(self.read_size());
             let room = self.filled + missing;
             if self.bytes.len() < room {
                 self.bytes.resize(room, 0);
@@ -233,6 +241,12 @@ impl Window {
             }
         }
         Ok(self.filled.saturating_sub(self.next))
+    }
+
+    /// The minimum number of bytes of the next read.
+    fn read_size(&self) -> usize {
+        let left = self.taken.saturating_sub(self.filled - self.begin);
+        self.chunk.min(left.saturating_add(AFTER_TAKEN))
     }
 
     /// The file's first 4 bytes. This is called before all else, on a window at 0.
@@ -252,6 +266,9 @@ impl Window {
 fn event_name(header: &[u8]) -> &'static str {
     header.get(4).map_or("event header", |code| crate::binlog::EventType(*code).name())
 }
+
+/// The number of bytes that are read after those that are taken: most events that begin in the taken bytes end in these.
+const AFTER_TAKEN: usize = 64 << 10;
 
 /// Buffers kept for use again.
 const MAX_SPARE: usize = 2;
@@ -279,13 +296,43 @@ mod tests {
         (0..COUNT).flat_map(event).collect()
     }
 
+    /// The bytes after a segment are copied to the next buffer, so there are few of them.
+    #[test]
+    fn little_is_read_after_a_segment() {
+        const SEGMENT: usize = 600 << 10;
+        let event = |size: u32| {
+            let mut event = vec![0; size as usize];
+            event[9..13].copy_from_slice(&size.to_le_bytes());
+            event
+        };
+        let file: Vec<u8> = (0..500).flat_map(|number| event(8000 + number % 9)).collect();
+        let mut input = BytesInput(file.as_slice());
+        let mut window = Window::new("f".into(), 0, 256 << 10);
+        window.expect_takes_of(SEGMENT);
+        let mut segments = 0;
+        while let NextEvent::Event(event) = window.read(&mut input).unwrap() {
+            window.advance(event.len);
+            if window.kept() >= SEGMENT {
+                assert!(window.unread().len() <= AFTER_TAKEN, "{}", window.unread().len());
+                let taken = window.take_kept();
+                window.recycle(taken);
+                segments += 1;
+            }
+        }
+        assert_eq!(segments, 6);
+    }
+
     proptest! {
         /// The bytes that are taken are those of the file, in any order of calls.
         #[test]
-        fn bytes_of_the_file(steps in prop::collection::vec((0u8..6, 0usize..40), 0..200), chunk in 1usize..400) {
+        fn bytes_of_the_file(
+            steps in prop::collection::vec((0u8..6, 0usize..40), 0..200),
+            (chunk, taken) in (1usize..400, 0usize..800),
+        ) {
             let file = events();
             let mut input = BytesInput(file.as_slice());
             let mut window = Window::new("f".into(), 0, chunk);
+            window.expect_takes_of(taken);
             let mut starts = vec![0];
             for (step, number) in steps {
                 match step {

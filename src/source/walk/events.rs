@@ -103,6 +103,11 @@ impl FileEvents {
         self.window.kept()
     }
 
+    /// Reads not much more than the bytes that are taken at a time.
+    pub(crate) fn expect_takes_of(&mut self, bytes: usize) {
+        self.window.expect_takes_of(bytes);
+    }
+
     /// Takes the bytes that are kept.
     pub(crate) fn take_kept(&mut self) -> Vec<u8> {
         self.window.take_kept()

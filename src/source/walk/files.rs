@@ -135,6 +135,9 @@ impl Walk {
         let names = (Arc::clone(&name), label);
         let (mut events, created) =
             FileEvents::open(source, names, self.chunk(), self.options.verify_checksum)?;
+        if self.keeps_bytes {
+            events.expect_takes_of(self.options.segment_bytes);
+        }
         if resumes && !has_moved {
             self.progress.position.check_file_created(created)?;
         }
