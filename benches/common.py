@@ -39,21 +39,11 @@ def enter_environment(script: str) -> None:
     os.execv(python, [str(python), str(HERE / script), *sys.argv[1:]])
 
 
-def build_peers() -> None:
-    """Builds the programs in `peers`."""
+def build_peers(folder: Path = HERE / "peers") -> None:
+    """Builds the programs in `peers`; with another `folder`, those of another commit."""
     say("building the programs in benches/peers")
-    subprocess.run(
-        [
-            "cargo",
-            "build",
-            "--quiet",
-            "--release",
-            "--manifest-path",
-            HERE / "peers" / "Cargo.toml",
-        ],
-        env={**os.environ, "CARGO_TARGET_DIR": str(TARGET)},
-        check=True,
-    )
+    command = ["cargo", "build", "--quiet", "--release", "--manifest-path", folder / "Cargo.toml"]
+    subprocess.run(command, env={**os.environ, "CARGO_TARGET_DIR": str(TARGET)}, check=True)
 
 
 def build_go_peer() -> bool:
