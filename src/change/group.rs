@@ -144,36 +144,17 @@ impl TransactionTracker {
         }
     }
 
-    /// Adds a complete transaction: its first event `opening`, then events without rows, Table_map and rows events, and the Xid
-    /// event. `transaction` contains its properties except those in `opening`. `rows` contains the number of its rows events, and
-    /// the numbers of bytes before and after its Table_map and rows events. `None` if `opening` is another event.
+    /// Adds a complete transaction: a GTID event, then events without rows, Table_map and rows events, and the Xid event. `rows`
+    /// contains the number of its rows events, and the numbers of bytes before and after its Table_map and rows events.
     pub fn on_usual_transaction(
         &mut self,
-        opening: TransactionEvent,
         transaction: Transaction,
+        gtid: Option<LoggedGtid>,
         (rows_events, before_rows, after_rows): (u32, u32, u32),
-    ) -> Option<()> {
-        let TransactionEvent::Gtid {
-            gtid,
-            commit_timestamp,
-            original_commit_timestamp,
-            thread_id,
-            without_effect: false,
-            ..
-        } = opening
-        else {
-            return None;
-        };
-        let transaction = Transaction {
-            commit_timestamp: commit_timestamp.unwrap_or(transaction.commit_timestamp),
-            original_commit_timestamp,
-            thread_id: thread_id.or(transaction.thread_id),
-            ..transaction
-        };
+    ) {
         let group = self.open(transaction, gtid, true, true);
         group.rows_events = rows_events;
         (group.before_rows, group.after_rows) = (before_rows, after_rows);
-        Some(())
     }
 
     /// Takes the next event. `seconds` is its header's time.

@@ -8,7 +8,7 @@ use crate::binlog::{
     Rotate, TransactionPayload, table_id_and_flags,
 };
 use crate::change::{
-    EventEffect, EventGroup, Transaction, TransactionEnd, TransactionEvent, TransactionTracker,
+    EventEffect, EventGroup, TransactionEnd, TransactionEvent, TransactionTracker,
 };
 use crate::error::{Error, Result};
 use crate::position::{GtidState, Xid};
@@ -194,30 +194,23 @@ impl FileWalk {
         if !is_between || self.is_resumed || self.pending.is_some() {
             return None;
         }
-        let format = &self.events.context().format;
-        let bytes = self.events.unread()?;
-        UsualTransaction::find(bytes, format, rules.verify_checksum, limit)
+        let (format, verifies) = (&self.events.context().format, rules.verify_checksum);
+        let unread = (self.events.unread()?, self.events.offset());
+        UsualTransaction::find(unread, format, verifies, limit)
     }
 
     /// Reads the next transaction in one step, and returns its last event. Reads nothing if the transaction is not a usual one
     /// or does not end within `limit` bytes.
     pub(crate) fn pass_usual(&mut self, rules: &Rules, limit: usize) -> Option<Event> {
-        let usual = self.find_usual(rules, limit)?;
-        let start = self.events.offset();
-        let UsualTransaction { first, opening, last, last_at, .. } = usual;
-        let transaction = Transaction {
-            thread_id: usual.thread_id,
-            xid: Some(usual.xid),
-            ..Transaction::new(start, i64::from(first.timestamp) * 1_000_000, first.server_id)
-        };
-        let rows = (usual.rows_events, usual.rows_at as u32, last.event_size);
-        self.tracker.on_usual_transaction(opening, transaction, rows)?;
-        let len = last.event_size as usize;
-        let event = Event { header: last, offset: start + last_at as u64, len };
-        self.events.advance_by(last_at + len);
+        let UsualTransaction { transaction, gtid, rows_events, rows, last } =
+            self.find_usual(rules, limit)?;
+        self.events.advance_by((last.end() - transaction.start) as usize);
+        let before_rows = (rows.start - transaction.start) as u32;
+        let rows = (rows_events, before_rows, last.header.event_size);
+        self.tracker.on_usual_transaction(transaction, gtid, rows);
         let outcome = TransactionEnd::Committed;
-        self.end = Some(End { outcome, offset: event.end(), dropped_rows_events: 0 });
-        Some(event)
+        self.end = Some(End { outcome, offset: last.end(), dropped_rows_events: 0 });
+        Some(last)
     }
 
     /// Adds a statement that was returned to its transaction.

@@ -3,7 +3,7 @@
 
 use super::usual::UsualTransaction;
 use super::{Next, Walk};
-use crate::change::{LoggedGtid, TransactionEvent};
+use crate::change::LoggedGtid;
 use crate::source::options::{Start, Stop};
 use std::ops::Range;
 
@@ -42,15 +42,9 @@ impl Walk {
     pub(crate) fn pass_without_step(&mut self) -> Option<PassedTransaction> {
         let open = self.open.as_mut()?;
         let limit = self.quiet_bytes.saturating_sub(open.events.kept());
-        let usual = open.find_usual(&self.rules, limit)?;
-        let UsualTransaction { first, opening, rows_at, rows_events, last, last_at, .. } = usual;
-        let TransactionEvent::Gtid { gtid, commit_timestamp, without_effect: false, .. } = opening
-        else {
-            return None;
-        };
-        let start = open.events.offset();
-        let rows_end = start + last_at as u64;
-        let end = rows_end + u64::from(last.event_size);
+        let UsualTransaction { transaction, gtid, rows_events, rows, last } =
+            open.find_usual(&self.rules, limit)?;
+        let (start, end) = (transaction.start, last.end());
         let file = (self.files.index(), &*self.progress.position.file);
         if self.bounds.is_past_stop(file, end - 1) {
             return None;
@@ -60,9 +54,8 @@ impl Walk {
         self.bounds.count_transaction();
         Some(PassedTransaction {
             extent: start..end,
-            rows: (rows_events > 0).then(|| start + rows_at as u64..rows_end),
-            commit_timestamp: commit_timestamp
-                .unwrap_or_else(|| i64::from(first.timestamp) * 1_000_000),
+            rows: (rows_events > 0).then_some(rows),
+            commit_timestamp: transaction.commit_timestamp,
             gtid,
         })
     }

@@ -5,34 +5,30 @@ use crate::binlog::{
     CHECKSUM_LEN, ChecksumAlgorithm, EventHeader, EventType, FormatDescription, Query, XidEvent,
     table_id_and_flags,
 };
-use crate::change::TransactionEvent;
+use crate::change::{LoggedGtid, Transaction, TransactionEvent};
 use crate::limits::MAX_EVENT_SIZE;
 use crate::source::classify::gtid;
+use crate::source::event_source::Event;
+use std::ops::Range;
 
 /// A complete transaction.
 pub(super) struct UsualTransaction {
-    /// The header of its first event.
-    pub(super) first: EventHeader,
-    /// The first event, classified.
-    pub(super) opening: TransactionEvent,
-    /// The id of the connection, from its BEGIN.
-    pub(super) thread_id: Option<u32>,
-    /// The number of its bytes before the first Table_map event.
-    pub(super) rows_at: usize,
+    /// Its properties.
+    pub(super) transaction: Transaction,
+    /// Its GTID, if it has one.
+    pub(super) gtid: Option<LoggedGtid>,
     /// The number of its rows events.
     pub(super) rows_events: u32,
-    /// The number in its Xid event.
-    pub(super) xid: u64,
-    /// The header of its last event.
-    pub(super) last: EventHeader,
-    /// The number of its bytes before the last event.
-    pub(super) last_at: usize,
+    /// The offsets from its first Table_map event, if it has one, to its last event.
+    pub(super) rows: Range<u64>,
+    /// Its last event.
+    pub(super) last: Event,
 }
 
 impl UsualTransaction {
-    /// The usual transaction at the start of `bytes`, if there is one of at most `limit` bytes.
+    /// The usual transaction at the start of `bytes`, which are at offset `start`, if there is one of at most `limit` bytes.
     pub(super) fn find(
-        bytes: &[u8],
+        (bytes, start): (&[u8], u64),
         format: &FormatDescription,
         verify_checksum: bool,
         limit: usize,
@@ -42,29 +38,32 @@ impl UsualTransaction {
         let check = |event: &[u8]| !verify_checksum || format.checksum.check(event).is_ok();
         let body = |event| body(event, format.checksum);
 
-        let (mut at, mut is_first, mut begins) = (0, true, false);
-        let (mut opening, mut thread_id, mut rows_events) = (None, None, 0);
-        let mut rows_at = 0;
+        let (_, first) = event_at(bytes, 0)?;
+        let header = EventHeader::decode(first).ok()?;
+        let opening = check(first).then(|| gtid(&header, body(first)?).ok())??;
+        let TransactionEvent::Gtid {
+            gtid,
+            mut begins,
+            commit_timestamp,
+            original_commit_timestamp,
+            mut thread_id,
+            without_effect: false,
+        } = opening
+        else {
+            return None;
+        };
+        let (mut at, mut rows_at, mut rows_events) = (first.len(), first.len(), 0);
         while at < last_at {
             let (event_type, event) = event_at(bytes, at)?;
             at += event.len();
-            if std::mem::take(&mut is_first) {
-                let header = EventHeader::decode(event).ok()?;
-                let event = check(event).then(|| gtid(&header, body(event)?).ok())??;
-                if let TransactionEvent::Gtid { begins: value, .. } = &event {
-                    begins = *value;
-                }
-                rows_at = at;
-                opening = Some((header, event));
-                continue;
-            }
             match event_type {
                 EventType::QUERY if !begins && rows_events == 0 && check(event) => {
                     let query = Query::decode(body(event)?).ok()?;
                     if query.sql != b"BEGIN" {
                         return None;
                     }
-                    (begins, thread_id) = (true, Some(query.thread_id));
+                    begins = true;
+                    thread_id.get_or_insert(query.thread_id);
                     rows_at = at;
                 }
                 EventType::TABLE_MAP if begins && check(event) => {}
@@ -80,16 +79,20 @@ impl UsualTransaction {
         let (_, event) = event_at(bytes, last_at)?;
         let last = EventHeader::decode(event).ok()?;
         let xid = check(event).then(|| XidEvent::decode(body(event)?).ok())??.xid;
-        let (first, opening) = opening?;
-        begins.then_some(Self {
-            first,
-            opening,
-            thread_id,
-            rows_at,
+        let header_time = i64::from(header.timestamp) * 1_000_000;
+        let commit_timestamp = commit_timestamp.unwrap_or(header_time);
+        let rows_end = start + last_at as u64;
+        begins.then(|| Self {
+            transaction: Transaction {
+                original_commit_timestamp,
+                thread_id,
+                xid: Some(xid),
+                ..Transaction::new(start, commit_timestamp, header.server_id)
+            },
+            gtid,
             rows_events,
-            xid,
-            last,
-            last_at,
+            rows: start + rows_at as u64..rows_end,
+            last: Event { header: last, offset: rows_end, len: event.len() },
         })
     }
 }
