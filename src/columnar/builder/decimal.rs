@@ -34,13 +34,22 @@ impl Cell for Short {
         DataType::Decimal128(self.precision, self.scale as i8)
     }
 
-    #[inline]
+    #[inline(always)] // in the loop over cells
     fn read(&self, image: &mut Reader<'_>) -> Result<Option<i128>> {
         let bytes = image.take(self.form.bytes(), "DECIMAL")?;
         match self.form.decode(bytes) {
             Some(value) => Ok(Some(i128::from(value))),
-            None => decimal::decode_i128(bytes, self.precision, self.scale).map(Some),
+            None => self.read_any(bytes),
         }
+    }
+}
+
+impl Short {
+    /// Returns the error for bytes that are no value.
+    #[cold]
+    #[inline(never)]
+    fn read_any(&self, bytes: &[u8]) -> Result<Option<i128>> {
+        decimal::decode_i128(bytes, self.precision, self.scale).map(Some)
     }
 }
 

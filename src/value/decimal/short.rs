@@ -6,20 +6,21 @@ use super::{GROUP_DIGITS, byte_count, group_bytes, unit};
 #[derive(Debug, Clone, Copy)]
 pub struct ShortDecimal {
     groups: [Group; MAX_GROUPS],
-    count: usize,
     bytes: usize,
 }
 
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 struct Group {
-    len: usize,
-    /// Ten to the power of its digits.
-    unit: u32,
+    /// The number of bits after the group.
+    shift: u32,
     /// All bits that are stored.
     ones: u32,
-    /// The bit that is stored reversed, in the first group.
-    sign: u32,
+    /// Ten to the power of its digits.
+    unit: u32,
 }
+
+/// A group of no digits. Its only value is 0.
+const NO_GROUP: Group = Group { shift: 0, ones: 0, unit: 1 };
 
 impl ShortDecimal {
     /// The form of a column. `None` if it has more digits, or if MySQL has no such column.
@@ -28,26 +29,18 @@ impl ShortDecimal {
         if precision == 0 || precision > MAX_PRECISION {
             return None;
         }
-        let mut form =
-            Self { groups: Default::default(), count: 0, bytes: byte_count(precision, scale) };
-        form.push(integer % GROUP_DIGITS)?;
-        for _ in 0..integer / GROUP_DIGITS + scale / GROUP_DIGITS {
-            form.push(GROUP_DIGITS)?;
-        }
-        form.push(scale % GROUP_DIGITS)?;
-        Some(form)
-    }
-
-    /// Adds a group of this number of digits; none if there are no digits.
-    fn push(&mut self, digits: u8) -> Option<()> {
-        if digits > 0 {
+        let digits = std::iter::once(integer % GROUP_DIGITS)
+            .chain((0..integer / GROUP_DIGITS + scale / GROUP_DIGITS).map(|_| GROUP_DIGITS))
+            .chain([scale % GROUP_DIGITS]);
+        let bytes = byte_count(precision, scale);
+        let (mut groups, mut places, mut left) = ([NO_GROUP; MAX_GROUPS], 0.., bytes);
+        for digits in digits.filter(|digits| *digits > 0) {
             let len = group_bytes(digits);
-            let ones = u32::MAX >> (32 - 8 * len);
-            let sign = if self.count == 0 { 0x80 << (8 * (len - 1)) } else { 0 };
-            *self.groups.get_mut(self.count)? = Group { len, unit: unit(digits), ones, sign };
-            self.count += 1;
+            left -= len;
+            let (shift, ones) = (8 * left as u32, u32::MAX >> (32 - 8 * len));
+            *groups.get_mut(places.next()?)? = Group { shift, ones, unit: unit(digits) };
         }
-        Some(())
+        Some(Self { groups, bytes })
     }
 
     /// The number of bytes of a value.
@@ -58,27 +51,44 @@ impl ShortDecimal {
     /// Returns the unscaled value. `None` if the bytes are not a value of this form.
     #[inline]
     pub fn decode(&self, bytes: &[u8]) -> Option<i64> {
-        let is_negative = bytes.first()? & 0x80 == 0;
-        let mask = if is_negative { u32::MAX } else { 0 };
-        let (mut rest, mut value) = (bytes, 0u64);
-        for group in self.groups.get(..self.count)? {
-            let (stored, after) = rest.split_at_checked(group.len)?;
-            rest = after;
-            let stored = match *stored {
-                [a] => u32::from(a),
-                [a, b] => u32::from_be_bytes([0, 0, a, b]),
-                [a, b, c] => u32::from_be_bytes([0, a, b, c]),
-                [a, b, c, d] => u32::from_be_bytes([a, b, c, d]),
-                _ => return None,
-            };
-            let number = stored ^ (mask & group.ones) ^ group.sign;
-            if number >= group.unit {
-                return None;
+        // The first and the last four bytes, which may overlap, are read as numbers.
+        match (bytes.first_chunk(), bytes.last_chunk()) {
+            (Some(first), Some(last)) if bytes.len() == self.bytes && bytes.len() <= 8 => {
+                let first = u64::from(u32::from_be_bytes(*first)) << (8 * (bytes.len() - 4));
+                let stored = first | u64::from(u32::from_be_bytes(*last));
+                let sign = 1 << (8 * bytes.len() - 1);
+                let is_negative = stored & sign == 0;
+                let value = stored ^ sign ^ if is_negative { u64::MAX } else { 0 };
+                self.value(is_negative, |shift| (value >> shift) as u32)
             }
-            value = value * u64::from(group.unit) + u64::from(number);
+            _ => self.decode_any(bytes),
         }
-        let value = value as i64;
-        rest.is_empty().then_some(if is_negative { -value } else { value })
+    }
+
+    /// [`Self::decode`] for any number of bytes.
+    #[inline(never)]
+    fn decode_any(&self, bytes: &[u8]) -> Option<i64> {
+        if bytes.len() != self.bytes {
+            return None;
+        }
+        let stored = bytes.iter().fold(0, |stored, byte| stored << 8 | u128::from(*byte));
+        let sign = 1 << (8 * bytes.len() - 1);
+        let is_negative = stored & sign == 0;
+        let value = stored ^ sign ^ if is_negative { u128::MAX } else { 0 };
+        self.value(is_negative, |shift| (value >> shift) as u32)
+    }
+
+    /// Adds up the groups. `from` returns the bits of the absolute value from a place on.
+    #[inline(always)]
+    fn value(&self, is_negative: bool, from: impl Fn(u32) -> u32) -> Option<i64> {
+        let (mut value, mut is_valid) = (0, true);
+        for group in &self.groups {
+            let number = from(group.shift) & group.ones;
+            is_valid &= number < group.unit;
+            // Only invalid numbers are too large for the sum.
+            value = i64::wrapping_mul(value, i64::from(group.unit)).wrapping_add(i64::from(number));
+        }
+        is_valid.then(|| if is_negative { -value } else { value })
     }
 }
 
@@ -102,6 +112,13 @@ mod tests {
                 assert!(form.is_none_or(|form| form.bytes() == byte_count(precision, scale)));
             }
         }
+    }
+
+    #[test]
+    fn invalid_groups_whose_sum_has_no_negative() {
+        // The groups are 92, which is too large, 233720368 and 54775808: together 2^63.
+        let bytes = [0x23, 0xf2, 0x11, 0xb5, 0xcf, 0xfc, 0xbc, 0x2f, 0xff];
+        assert_eq!(ShortDecimal::of(18, 8).unwrap().decode(&bytes), None);
     }
 
     proptest! {
