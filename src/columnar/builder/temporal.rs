@@ -35,9 +35,21 @@ pub(super) struct Date {
 impl Cell for Date {
     type Arrow = Date32Type;
 
-    #[inline]
+    #[inline(always)] // in the loop over cells
     fn read(&self, image: &mut Reader<'_>) -> Result<Option<i32>> {
-        or_zero(date::decode(image.array("DATE")?).days_since_epoch(), self.zero_is_error)
+        let date = date::decode(image.array("DATE")?);
+        match date.usual_days() {
+            Some(days) => Ok(Some(days)),
+            None => self.read_any(date),
+        }
+    }
+}
+
+impl Date {
+    /// Returns the days of a date that is not in one of the usual years, or is not a date of the calendar.
+    #[inline(never)]
+    fn read_any(&self, date: date::Date) -> Result<Option<i32>> {
+        or_zero(date.days_since_epoch(), self.zero_is_error)
     }
 }
 
@@ -49,9 +61,20 @@ pub(super) struct DateTime {
 impl Cell for DateTime {
     type Arrow = TimestampMicrosecondType;
 
-    #[inline]
+    #[inline(always)] // in the loop over cells
     fn read(&self, image: &mut Reader<'_>) -> Result<Option<i64>> {
         let bytes = image.take(datetime::byte_count(self.fsp), "DATETIME")?;
+        match datetime::usual_micros(bytes) {
+            Some(micros) => Ok(Some(micros)),
+            None => self.read_any(bytes),
+        }
+    }
+}
+
+impl DateTime {
+    /// Reads a date that is not in one of the usual years, is not a date of the calendar, or is invalid.
+    #[inline(never)]
+    fn read_any(&self, bytes: &[u8]) -> Result<Option<i64>> {
         or_zero(datetime::decode2(bytes, self.fsp)?.micros_since_epoch(), self.zero_is_error)
     }
 }

@@ -36,7 +36,49 @@ pub const fn decode(bytes: [u8; BYTES]) -> Date {
     Date { year: (packed >> 9) as u16, month: (packed >> 5 & 15) as u8, day: (packed & 31) as u8 }
 }
 
+/// Days since 1970-01-01 of a date in one of the usual years. `None` if it does not exist, and for other years. `year_month`: the
+/// year times 13, plus the month.
+#[inline]
+pub(crate) fn usual_days(year_month: u32, day: u32) -> Option<i32> {
+    let month = USUAL_MONTHS.get(year_month.wrapping_sub(USUAL_YEARS.0 * 13) as usize)?;
+    // Day 0 is more than any number of days here.
+    (day.wrapping_sub(1) < u32::from(month.days)).then_some(month.day_before + day as i32)
+}
+
+#[derive(Clone, Copy)]
+struct Month {
+    /// Days since 1970-01-01 of the day before the first one.
+    day_before: i32,
+    /// The number of its days; 0 for the month 0.
+    days: u8,
+}
+
+/// The months 0 to 12 of the usual years.
+static USUAL_MONTHS: [Month; ((USUAL_YEARS.1 - USUAL_YEARS.0) * 13) as usize] = {
+    const NONE: Month = Month { day_before: 0, days: 0 };
+    let mut months = [NONE; ((USUAL_YEARS.1 - USUAL_YEARS.0) * 13) as usize];
+    let (mut rest, mut year_month) = (months.as_mut_slice(), USUAL_YEARS.0 * 13);
+    while let [month, others @ ..] = rest {
+        let date = Date { year: (year_month / 13) as u16, month: (year_month % 13) as u8, day: 1 };
+        if let Some(first) = date.days_since_epoch() {
+            *month = Month { day_before: first - 1, days: month_days(date.year, date.month) };
+        }
+        (rest, year_month) = (others, year_month + 1);
+    }
+    months
+};
+
+/// The years in most logs; the second one is not among them.
+const USUAL_YEARS: (u32, u32) = (1970, 2100);
+
 impl Date {
+    /// [`usual_days`] of this date.
+    #[inline]
+    pub(crate) fn usual_days(self) -> Option<i32> {
+        let year_month = u32::from(self.year) * 13 + u32::from(self.month);
+        (self.month <= 12).then(|| usual_days(year_month, u32::from(self.day))).flatten()
+    }
+
     /// Days since 1970-01-01 in the proleptic Gregorian calendar, in which 0000-01-01 is a valid
     /// date. `None` for zero, partial and impossible dates.
     #[inline]
@@ -149,6 +191,25 @@ mod tests {
         ] {
             assert_eq!(date(year, month, day).days_since_epoch(), None);
         }
+    }
+
+    #[test]
+    fn usual_years() {
+        let (mut found, mut others) = (0, 0);
+        for year in (0..=MAX_YEAR).chain([u16::MAX]) {
+            for month in 0..13 {
+                for day in 0..64 {
+                    let days = usual_days(u32::from(year) * 13 + u32::from(month), u32::from(day));
+                    match (1970..2100).contains(&year) {
+                        true => assert_eq!(days, date(year, month, day).days_since_epoch()),
+                        false => assert_eq!(days, None),
+                    }
+                    found += u32::from(days.is_some());
+                    others += u32::from(days.is_none());
+                }
+            }
+        }
+        assert_eq!((found, others > found), (47_482, true));
     }
 
     #[test]

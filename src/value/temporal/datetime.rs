@@ -13,7 +13,7 @@
 //!
 //! <https://dev.mysql.com/doc/refman/8.4/en/datetime.html>
 
-use super::date::{Date, MAX_YEAR};
+use super::date::{self, Date, MAX_YEAR};
 use super::{SECOND, check_below, fraction, fraction_bytes, push_clock, push_fraction};
 use crate::error::DecodeError;
 use crate::wire::{Reader, Result};
@@ -50,6 +50,29 @@ pub fn decode2(bytes: &[u8], fsp: u8) -> Result<DateTime> {
         return Err(DecodeError::Invalid { what: "DATETIME below zero", value: 0 });
     }
     from_packed(packed ^ SIGN, microsecond)
+}
+
+/// Microseconds since 1970-01-01 00:00:00 of a stored DATETIME. `None` if it is not a moment in one of the usual years: then
+/// [`decode2`] shows what it is.
+#[inline]
+pub(crate) fn usual_micros(bytes: &[u8]) -> Option<i64> {
+    // The bytes of the fraction follow those of the date and the time. The first and the last bytes may overlap.
+    let (first, last) = (bytes.first_chunk()?, bytes.last_chunk()?);
+    let (first, last) = (u32::from_be_bytes(*first), u64::from(u32::from_be_bytes(*last)));
+    let (packed, fraction) = match bytes.len() {
+        5 => (u64::from(first) << 8 | last & 0xff, 0),
+        6 => (u64::from(first) << 8 | last >> 8 & 0xff, (last & 0xff) * 10_000),
+        7 => (u64::from(first) << 8 | last >> 16 & 0xff, (last & 0xffff) * 100),
+        8 => (u64::from(first) << 8 | last >> 24, last & 0xff_ffff),
+        _ => return None,
+    };
+    let packed = packed ^ SIGN;
+    let (hour, minute, second) = (packed >> 12 & 31, packed >> 6 & 63, packed & 63);
+    // Negative values have a year that is too large.
+    let days = date::usual_days((packed >> 22) as u32, (packed >> 17 & 31) as u32)?;
+    let is_time = (hour < 24) & (minute < 60) & (second < 60) & (fraction < SECOND as u64);
+    let seconds = i64::from(days) * 86_400 + (hour * 3600 + minute * 60 + second) as i64;
+    is_time.then_some(seconds * SECOND + fraction as i64)
 }
 
 /// Unpacks the packed form without its sign bit; binary JSON contains this form too.
@@ -217,7 +240,28 @@ mod tests {
         }
 
         #[test]
+        fn usual_moments(
+            (year, month, day) in (1960..=2110u16, 0..=12u8, 0..=31u8),
+            (hour, minute, second) in (0..26u8, 0..62u8, 0..62u8),
+            fraction in prop_oneof![0..1_010_000u32, 0..=100u32],
+            fsp in 0..=6u8,
+            is_negative in prop::bool::weighted(0.1),
+        ) {
+            let date = Date { year, month, day };
+            let mut bytes = encode(DateTime { date, hour, minute, second, microsecond: 0 }, fsp);
+            let width = fraction_bytes(fsp);
+            bytes[5..].copy_from_slice(&fraction.to_be_bytes()[4 - width..]);
+            bytes[0] ^= u8::from(is_negative) << 7;
+            let micros = decode2(&bytes, fsp).ok().and_then(DateTime::micros_since_epoch);
+            let is_usual = (1970..2100).contains(&year);
+            prop_assert_eq!(usual_micros(&bytes), micros.filter(|_| is_usual));
+        }
+
+        #[test]
         fn any_bytes_do_no_harm(bytes in proptest::collection::vec(any::<u8>(), 0..10), fsp: u8) {
+            if fsp <= 6 && bytes.len() == byte_count(fsp) && let Some(micros) = usual_micros(&bytes) {
+                prop_assert_eq!(decode2(&bytes, fsp).unwrap().micros_since_epoch(), Some(micros));
+            }
             if let Ok(value) = decode2(&bytes, fsp) {
                 prop_assert_eq!(value.micros_since_epoch().is_some(), value.date.days_since_epoch().is_some());
                 text(value, fsp);
