@@ -91,7 +91,7 @@ pub(super) fn text_cell(
             None => Box::new(UnsignedText { bytes, what: "ENUM" }),
         },
         T::Set { bytes } => match &column.members {
-            Some(members) => Box::new(SetText { bytes, members: Arc::clone(members) }),
+            Some(members) => Box::new(SetText::new(bytes, Arc::clone(members))),
             None => Box::new(UnsignedText { bytes, what: "SET" }),
         },
         T::Json { length_bytes } => Box::new(JsonText::new(CellLength::blob(length_bytes))),

@@ -186,7 +186,7 @@ pub(crate) fn make_builder(
             _ => Primitive::boxed(enumeration::EnumOrdinal16 { bytes }),
         },
         T::Set { bytes } => match &column.members {
-            Some(members) => VarLen::text(set::SetText { bytes, members: Arc::clone(members) }),
+            Some(members) => VarLen::text(set::SetText::new(bytes, Arc::clone(members))),
             None if spark => Primitive::boxed(set::SetDecimal { bytes }),
             None => Primitive::boxed(set::SetBits { bytes }),
         },

@@ -3,6 +3,7 @@
 //! A cell is the bits, little-endian in 1, 2, 3, 4 or 8 bytes.
 
 use super::primitive::Cell;
+use super::var_bytes::VarBytes;
 use super::var_len::VarLenCell;
 use crate::error::DecodeError;
 use crate::wire::{Reader, Result};
@@ -12,13 +13,20 @@ use std::sync::Arc;
 
 /// The members whose bits are set, joined by commas, as SELECT shows them.
 pub(super) struct SetText {
-    pub(super) bytes: u8,
-    pub(super) members: Arc<[Arc<str>]>,
+    bytes: u8,
+    members: Arc<[Arc<str>]>,
+    /// The texts of the smallest values, which are all values of most columns. `None`: not needed so far.
+    texts: Vec<Option<Box<[u8]>>>,
 }
 
-impl VarLenCell for SetText {
-    fn read(&mut self, image: &mut Reader<'_>, out: &mut Vec<u8>) -> Result<()> {
-        let mut left = image.uint_le(usize::from(self.bytes), "SET")?;
+impl SetText {
+    pub(super) fn new(bytes: u8, members: Arc<[Arc<str>]>) -> Self {
+        Self { bytes, members, texts: Vec::new() }
+    }
+
+    /// Appends the text of a value.
+    fn write(&self, bits: u64, out: &mut Vec<u8>) -> Result<()> {
+        let mut left = bits;
         let mut separator: &[u8] = b"";
         while left != 0 {
             let index = left.trailing_zeros();
@@ -33,7 +41,47 @@ impl VarLenCell for SetText {
         }
         Ok(())
     }
+
+    /// Remembers the text of a value if the value is small.
+    #[cold]
+    fn remember(&mut self, bits: u64, text: &[u8]) {
+        if let Some(index) = usize::try_from(bits).ok().filter(|index| *index < MAX_TEXTS) {
+            if self.texts.len() <= index {
+                self.texts.resize(index + 1, None);
+            }
+            if let Some(place) = self.texts.get_mut(index) {
+                *place = Some(text.into());
+            }
+        }
+    }
 }
+
+impl VarLenCell for SetText {
+    fn read(&mut self, image: &mut Reader<'_>, out: &mut Vec<u8>) -> Result<()> {
+        let bits = image.uint_le(usize::from(self.bytes), "SET")?;
+        self.write(bits, out)
+    }
+
+    #[inline]
+    fn append(&mut self, image: &mut Reader<'_>, values: &mut VarBytes) -> Result<()> {
+        let bits = match self.bytes {
+            1 => u64::from(image.u8("SET")?),
+            bytes => image.uint_le(usize::from(bytes), "SET")?,
+        };
+        match self.texts.get(usize::try_from(bits).unwrap_or(usize::MAX)) {
+            Some(Some(text)) => values.append(text),
+            _ => values.append_with(|out| {
+                let start = out.len();
+                self.write(bits, out)?;
+                self.remember(bits, out.get(start..).unwrap_or_default());
+                Ok(())
+            }),
+        }
+    }
+}
+
+/// The number of values whose texts are remembered: all values of a SET with 8 members.
+const MAX_TEXTS: usize = 256;
 
 /// The bits.
 pub(super) struct SetBits {
@@ -62,5 +110,43 @@ impl Cell for SetDecimal {
 
     fn read(&self, image: &mut Reader<'_>) -> Result<Option<i128>> {
         image.uint_le(usize::from(self.bytes), "SET").map(|bits| Some(i128::from(bits)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::var_len::VarLen;
+    use super::*;
+    use arrow_array::cast::AsArray;
+
+    #[test]
+    fn texts_of_values_that_come_again() {
+        let members: Arc<[Arc<str>]> = (0..12).map(|member| format!("m{member}").into()).collect();
+        let mut column = VarLen::text(SetText::new(2, members));
+        for bits in [0_u16, 5, 5, 0, 255, 256, 257, 255, 256, 0x800, 5] {
+            column.append(&mut Reader::new(&bits.to_le_bytes())).unwrap();
+        }
+        for bits in [0x1000_u16, 0x1001] {
+            assert!(column.append(&mut Reader::new(&bits.to_le_bytes())).is_err());
+        }
+        let texts = column.finish().unwrap();
+        let texts: Vec<_> = texts.as_string::<i32>().iter().flatten().collect();
+        let low = "m0,m1,m2,m3,m4,m5,m6,m7";
+        let expected = ["", "m0,m2", "m0,m2", "", low, "m8", "m0,m8", low, "m8", "m11", "m0,m2"];
+        assert_eq!(texts, expected);
+    }
+
+    #[test]
+    fn bits_beyond_the_members() {
+        let members: Arc<[Arc<str>]> = ["a", "b"].map(Arc::from).into();
+        let mut column = VarLen::text(SetText::new(1, members));
+        for _ in 0..2 {
+            let error = column.append(&mut Reader::new(&[6])).unwrap_err();
+            assert_eq!(
+                error,
+                DecodeError::Invalid { what: "SET bit beyond the members", value: 2 }
+            );
+        }
+        assert_eq!(column.finish().unwrap().len(), 0);
     }
 }
