@@ -27,10 +27,10 @@ impl CellPlace {
         Self(offset as u32)
     }
 
-    /// The place at an offset, or [`Self::NULL`] if the cell is NULL.
+    /// The place at an offset if the bit is 0, or [`Self::NULL`] if it is 1.
     #[inline]
-    pub(crate) const fn unless(is_null: bool, offset: usize) -> Self {
-        Self(offset as u32 | (is_null as u32).wrapping_neg())
+    pub(crate) const fn of_null_bit(bit: usize, offset: usize) -> Self {
+        Self((offset | bit.wrapping_neg()) as u32)
     }
 
     /// The place that is `bytes` after this one.

@@ -2,7 +2,7 @@
 
 use super::CellResult;
 use super::image::{Image, ImageCell, no_nulls, null_bits};
-use crate::columnar::builder::{CellPlace, CellSize, Cells};
+use crate::columnar::builder::{CellPlace, Cells};
 use crate::columnar::table_plan::TablePlan;
 use crate::wire::{Bitmap, Reader};
 
@@ -99,17 +99,24 @@ impl PlacedRows {
         plan: &TablePlan,
     ) -> CellResult {
         let nulls = null_bits(rows, image)?;
-        if image.is_full && no_nulls(nulls, image.count) && self.add_steps(rows, image, plan) {
+        if !image.is_full {
+            self.place_columns(plan);
+            return self.add_cells(rows, image, nulls, plan, |_, place| place);
+        }
+        let number = nulls.to_number();
+        let has_no_nulls = match number {
+            // The unused bits of the last byte may be 1.
+            Some(number) => number.checked_shl(u64::BITS - image.count as u32).unwrap_or(0) == 0,
+            None => no_nulls(nulls, image.count),
+        };
+        if has_no_nulls && self.add_steps(rows, image, plan) {
             return Ok(());
         }
         self.place_columns(plan);
-        if image.is_full && self.add_nullable(rows, image, nulls, plan) {
-            return Ok(());
+        match number.is_some_and(|number| self.add_nullable(rows, image, number, plan)) {
+            true => Ok(()),
+            false => self.add_row(rows, image, plan, |index| !nulls.get(index), |_, place| place),
         }
-        if image.is_full {
-            return self.add_row(rows, image, plan, |index| !nulls.get(index), |_, place| place);
-        }
-        self.add_cells(rows, image, nulls, plan, |_, place| place)
     }
 
     /// Adds at least one row image, and more until there is no space or no bytes are left. Returns the number of complete rows.
@@ -148,43 +155,18 @@ impl PlacedRows {
         true
     }
 
-    /// Adds a row that contains every column, if there are at most 64 and the row is complete. Returns false if not.
+    /// Adds a row that contains every column, if the row is complete. Returns false if not. `nulls`: one bit for each column.
     #[inline]
     fn add_nullable(
         &mut self,
         rows: &mut Reader<'_>,
         image: &Image<'_>,
-        nulls: Bitmap<'_>,
+        nulls: u64,
         plan: &TablePlan,
     ) -> bool {
-        if nulls.0.len() > size_of::<u64>() {
-            return false;
-        }
-        let mut bits = nulls.0.iter().rev().fold(0, |bits, byte| bits << 8 | u64::from(*byte));
-        let (bytes, start) = (rows.as_slice(), image.event_len - rows.left());
-        let mut at = 0;
-        for (slot, size) in self.next_row().iter_mut().zip(&plan.cell_sizes) {
-            let is_null = bits & 1 == 1;
-            bits >>= 1;
-            *slot = CellPlace::unless(is_null, start + at);
-            match size {
-                // There is no branch for NULL, because the processor cannot predict which cells are NULL. The number of bytes is
-                // checked before the next length, and at the end.
-                CellSize::Fixed { bytes, .. } => at += bytes * usize::from(!is_null),
-                CellSize::Prefixed(length) => {
-                    if !is_null {
-                        let Some(rest) = bytes.get(at..) else { return false };
-                        let mut after = Reader::new(rest);
-                        if length.cell(&mut after).is_err() {
-                            return false;
-                        }
-                        at = bytes.len() - after.left();
-                    }
-                }
-            }
-        }
-        let Some(rest) = bytes.get(at..) else { return false };
-        *rows = Reader::new(rest);
+        let rest = plan.row_steps.place_nullable(*rows, image.event_len, nulls, self.next_row());
+        let Some(rest) = rest else { return false };
+        *rows = rest;
         self.rows += 1;
         true
     }
