@@ -9,8 +9,10 @@ pub(crate) fn document(data: &[u8]) {
     let text = text(data);
     // Known keys must not change the text. `TextEncoder` does not check strings.
     let mut printer = TextEncoder::default();
-    let (first, again) = (printer.encode(data).ok().map(<[u8]>::to_vec), printer.encode(data));
-    assert_eq!(first.as_deref(), again.ok());
+    let first = printer.encode(data).ok().map(<[u8]>::to_vec);
+    // Without another document before it, the text of the last one would be returned.
+    printer.encode(b"").expect("the document null");
+    assert_eq!(first.as_deref(), printer.encode(data).ok());
     assert!(text.is_none() || text == first);
     let (mut value, mut metadata) = (Vec::new(), Vec::new());
     let mut encoder = VariantEncoder::default();

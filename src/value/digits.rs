@@ -33,9 +33,19 @@ pub(crate) fn push(out: &mut Vec<u8>, value: u64) {
 /// Returns the last two digits of `value`.
 #[inline]
 pub(super) fn pair(value: u64) -> [u8; 2] {
-    let last = (value % 100) as u8;
-    [b'0' + last / 10, b'0' + last % 10]
+    PAIRS.get((value % 100) as usize).copied().unwrap_or_default()
 }
+
+/// The digits of the numbers below 100.
+static PAIRS: [[u8; 2]; 100] = {
+    let mut pairs = [[b'0'; 2]; 100];
+    let (mut rest, mut number) = (pairs.as_mut_slice(), 0);
+    while let [pair, others @ ..] = rest {
+        *pair = [b'0' + number / 10, b'0' + number % 10];
+        (rest, number) = (others, number + 1);
+    }
+    pairs
+};
 
 /// Returns the last four digits of `value`.
 #[inline]

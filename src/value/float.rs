@@ -12,7 +12,7 @@
 
 use std::fmt::{self, Write as _};
 
-use super::digits;
+use super::{block, digits};
 use crate::error::DecodeError;
 use crate::wire::Result;
 
@@ -84,37 +84,41 @@ fn write_short(value: f64, out: &mut Vec<u8>) -> bool {
     if value >= EXACT_INTEGERS {
         return false;
     }
+    if write_hundredths(value, out) {
+        return true;
+    }
     let integer = value as i64;
     if integer as f64 == value {
         digits::push(out, integer as u64);
         out.extend_from_slice(b".0");
         return true;
     }
-    write_hundredths(value, out)
-        || write_fraction::<100>(value, 2, out)
+    write_fraction::<100>(value, 2, out)
         || write_fraction::<10_000>(value, 4, out)
         || write_fraction::<100_000_000>(value, 8, out)
 }
 
-/// Appends `value`, which is not an integer, if it is less than 10,000 and has at most two digits after the point.
+/// Appends `value` if it is less than 10,000 and has at most two digits after the point.
 #[inline]
 fn write_hundredths(value: f64, out: &mut Vec<u8>) -> bool {
     let scaled = value * 100.0;
     if scaled >= 999_999.0 {
         return false;
     }
-    let all = (scaled + 0.5) as u32;
-    if f64::from(all) / 100.0 != value {
+    // The sum is rounded to an integer, which is then in its lowest bits. A conversion takes more instructions.
+    let sum = scaled + INTEGERS;
+    if (sum - INTEGERS) / 100.0 != value {
         return false;
     }
-    let ([a, b, c, d], [e, f]) =
-        (digits::four(u64::from(all / 100)), digits::pair(u64::from(all % 100)));
-    let zeros = [1000, 100, 10].iter().filter(|least| all / 100 < **least).count();
+    let all = sum.to_bits() & 0xf_ffff;
+    let (integer, [e, f]) = (digits::four(all / 100), digits::pair(all));
+    // At least one digit of the integer is written.
+    let zeros = (u32::from_le_bytes(integer) ^ u32::from_le_bytes(*b"0000")).trailing_zeros() / 8;
+    let zeros = zeros.min(3) as usize;
+    let [a, b, c, d] = integer;
     // All digits are written at once, and zeros at both ends are removed later, so that each copy has a constant length.
     let text = u64::from_le_bytes([a, b, c, d, b'.', e, f, 0]) >> (8 * zeros);
-    let end = out.len() + 7 - zeros - usize::from(f == b'0');
-    out.extend_from_slice(&text.to_le_bytes());
-    out.truncate(end);
+    block::push(out, &text.to_le_bytes(), 7 - zeros - usize::from(f == b'0'));
     true
 }
 
@@ -246,6 +250,9 @@ fn settle_tie(value: f64, digits: &mut [u8], fraction_digits: i32) {
 /// 2^-24: below a power of two, numbers are closer together, and here the lower short form means
 /// another number.
 const NO_LOWER_FORM: f64 = 1.0 / 16_777_216.0;
+
+/// 2^52: all numbers from here to its double are integers, in the order of their bits.
+const INTEGERS: f64 = 4_503_599_627_370_496.0;
 
 /// Integers below this have at most 15 digits: they are exact, and printed in fixed notation.
 const EXACT_INTEGERS: f64 = 1e15;

@@ -31,6 +31,7 @@ pub(super) struct Container<'a> {
 
 impl<'a> Container<'a> {
     /// Reads the header of an object that is nested in `depth` containers.
+    #[inline(always)] // the container then remains in registers
     pub(super) fn object(
         bytes: &'a [u8],
         width: Width,
@@ -41,6 +42,7 @@ impl<'a> Container<'a> {
     }
 
     /// Reads the header of an array that is nested in `depth` containers.
+    #[inline(always)] // as above
     pub(super) fn array(
         bytes: &'a [u8],
         width: Width,
@@ -50,7 +52,44 @@ impl<'a> Container<'a> {
         Self::open(bytes, width, 0, budget, depth)
     }
 
+    #[inline(always)] // the callers know the width of their entries
     fn open(
+        bytes: &'a [u8],
+        width: Width,
+        key_entry_bytes: usize,
+        budget: &mut Budget,
+        depth: usize,
+    ) -> Result<Self> {
+        match Self::open_small(bytes, key_entry_bytes) {
+            Some(container) if width == Width::Small && depth < MAX_JSON_DEPTH => {
+                budget.spend(container.header_bytes)?;
+                Ok(container)
+            }
+            _ => Self::open_any(bytes, width, key_entry_bytes, budget, depth),
+        }
+    }
+
+    /// Reads the header of a small container. `None` if it is incomplete.
+    #[inline(always)]
+    fn open_small(bytes: &'a [u8], key_entry_bytes: usize) -> Option<Self> {
+        let [count_low, count_high, size_low, size_high] = *bytes.first_chunk()?;
+        let count = usize::from(u16::from_le_bytes([count_low, count_high]));
+        let bytes = bytes.get(..usize::from(u16::from_le_bytes([size_low, size_high])))?;
+        let entries = bytes.get(2 * Width::Small.bytes()..)?;
+        let (key_entries, rest) = entries.split_at_checked(count * key_entry_bytes)?;
+        let (value_entries, rest) = rest.split_at_checked(count * SMALL_ENTRY_BYTES)?;
+        Some(Self {
+            bytes,
+            width: Width::Small,
+            header_bytes: bytes.len() - rest.len(),
+            key_entries: Reader::new(key_entries),
+            value_entries: Reader::new(value_entries),
+        })
+    }
+
+    /// [`Self::open`] for any container, and for errors.
+    #[inline(never)]
+    fn open_any(
         bytes: &'a [u8],
         width: Width,
         key_entry_bytes: usize,
@@ -122,27 +161,16 @@ impl<'a> Container<'a> {
         Ok((offset, Reader::new(bytes).take(length, "JSON key")?))
     }
 
-    /// Returns the entry of the next value, as its type and its other bytes, if the container is small and has more values.
-    #[inline]
-    pub(super) fn small_entry(&self) -> Option<(u8, [u8; 2])> {
-        match (self.width, self.value_entries.as_slice()) {
-            (Width::Small, [kind, low, high, ..]) => Some((*kind, [*low, *high])),
-            _ => None,
-        }
+    /// The entries of the values of a small container, from the next one on. `None` for a large container.
+    #[inline(always)]
+    pub(super) fn small_entries(&self) -> Option<&'a [[u8; SMALL_ENTRY_BYTES]]> {
+        (self.width == Width::Small).then(|| self.value_entries.as_slice().as_chunks().0)
     }
 
-    /// Skips the entry that [`Self::small_entry`] returned. Returns the bytes at the offset that the entry contains.
-    #[inline]
-    pub(super) fn skip_to(&mut self, entry: [u8; 2]) -> Result<&'a [u8]> {
-        self.skip_small();
-        self.at_offset(usize::from(u16::from_le_bytes(entry)), "JSON value offset")
-    }
-
-    /// Skips the entry that [`Self::small_entry`] returned.
-    #[inline]
-    pub(super) fn skip_small(&mut self) {
-        let rest = self.value_entries.as_slice().get(3..).unwrap_or_default();
-        self.value_entries = Reader::new(rest);
+    /// Returns the bytes at the offset that an entry of [`Self::small_entries`] contains.
+    #[inline(always)]
+    pub(super) fn at_entry(&self, offset: [u8; 2]) -> Result<&'a [u8]> {
+        self.at_offset(usize::from(u16::from_le_bytes(offset)), "JSON value offset")
     }
 
     /// Returns `len` bytes at an offset, which may be in the header.
@@ -157,11 +185,17 @@ impl<'a> Container<'a> {
         if self.value_entries.is_empty() {
             return Ok(None);
         }
-        let kind = Kind::from_code(self.value_entries.u8("JSON value type")?)?;
-        let mut entry = self.value_entries.sub(self.width.bytes(), "JSON value entry")?;
+        let kind = self.value_entries.u8("JSON value type")?;
+        let entry = self.value_entries.sub(self.width.bytes(), "JSON value entry")?;
+        self.value(kind, entry).map(Some)
+    }
+
+    /// Returns the value of an entry: its type and its other bytes.
+    pub(super) fn value(&self, kind: u8, mut entry: Reader<'a>) -> Result<Value<'a>> {
+        let kind = Kind::from_code(kind)?;
         match kind {
             Kind::Scalar(scalar) if self.width.inlines(scalar) => {
-                Ok(Some(Value { kind, bytes: entry.rest(), is_inlined: true }))
+                Ok(Value { kind, bytes: entry.rest(), is_inlined: true })
             }
             Kind::Object(Width::Large) | Kind::Array(Width::Large)
                 if self.width == Width::Small =>
@@ -174,13 +208,13 @@ impl<'a> Container<'a> {
             _ => {
                 let offset = self.width.read(&mut entry, "JSON value offset")?;
                 let bytes = self.at_offset(offset, "JSON value offset")?;
-                Ok(Some(Value { kind, bytes, is_inlined: false }))
+                Ok(Value { kind, bytes, is_inlined: false })
             }
         }
     }
 
     /// Returns the container's bytes from an offset on. The offset must not point into the header.
-    #[inline]
+    #[inline(always)]
     fn at_offset(&self, offset: usize, what: &'static str) -> Result<&'a [u8]> {
         match self.bytes.get(offset..) {
             Some(bytes) if offset >= self.header_bytes => Ok(bytes),
@@ -218,3 +252,6 @@ impl Width {
 
 /// The number of bytes of a key entry in addition to the offset.
 pub(super) const KEY_LENGTH_BYTES: usize = 2;
+
+/// The number of bytes of a value entry in a small container.
+pub(super) const SMALL_ENTRY_BYTES: usize = 3;

@@ -8,16 +8,13 @@
 //!
 //! <https://dev.mysql.com/doc/refman/8.4/en/json-modification-functions.html#function_json-unquote>
 
+use crate::value::block;
+
 /// Appends `text` in quotes. Bytes from 0x80 on are copied unchanged.
 #[inline]
 pub(crate) fn quote(text: &[u8], out: &mut Vec<u8>) {
     match quoted_short(text) {
-        Some(quoted) => {
-            // A copy of a constant length needs no function call.
-            let end = out.len() + text.len() + 2;
-            out.extend_from_slice(&quoted.to_le_bytes());
-            out.truncate(end);
-        }
+        Some(quoted) => block::push(out, &quoted.to_le_bytes(), text.len() + 2),
         None => quote_any(text, out),
     }
 }
@@ -42,11 +39,23 @@ fn quoted_short(text: &[u8]) -> Option<u128> {
             }
             u128::from(u64::from(first) | u64::from(last) << (8 * (text.len() - 4)))
         }
+        len @ 1..4 => {
+            let [first, middle, last] = [text.first(), text.get(len / 2), text.last()]
+                .map(|byte| byte.map_or(0, |b| u32::from(*b)));
+            // The other bytes of the number that is checked need no escape.
+            if specials(u64::from(first | middle << 8 | last << 16) | PLAIN << 24) != 0 {
+                return None;
+            }
+            u128::from(first | middle << (8 * (len / 2)) | last << (8 * (len - 1)))
+        }
         _ => return None,
     };
     let quote = u128::from(b'"');
     Some(quote | word << 8 | quote << (8 * (text.len() + 1)))
 }
+
+/// Bytes that need no escape.
+const PLAIN: u64 = 0x61_6161_6161;
 
 /// [`quote`] for any text.
 #[inline(never)]

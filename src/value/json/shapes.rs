@@ -3,6 +3,7 @@
 
 use super::container::Container;
 use super::{Width, escape};
+use crate::value::block;
 
 /// The shapes that are known, by a hash of their keys.
 #[derive(Debug)]
@@ -105,8 +106,10 @@ impl Shape {
     #[inline]
     fn is_of(&self, object: &Container<'_>) -> bool {
         object.width == Width::Small
-            && *object.key_entries.as_slice() == *self.entries
-            && object.part(self.start, self.keys.len()) == Some(&*self.keys)
+            && is_same(object.key_entries.as_slice(), &self.entries)
+            && object
+                .part(self.start, self.keys.len())
+                .is_some_and(|keys| is_same(keys, &self.keys))
     }
 
     /// The number of bytes of all keys.
@@ -132,15 +135,39 @@ impl KeyText {
     }
 
     /// Appends the text.
-    #[inline]
+    #[inline(always)]
     pub(super) fn write(&self, out: &mut Vec<u8>) {
-        if self.len > SHORT {
-            return out.extend_from_slice(&self.long);
+        match self.len > SHORT {
+            true => self.write_long(out),
+            false => block::push(out, &self.short, self.len),
         }
-        let end = out.len() + self.len;
-        out.extend_from_slice(&self.short);
-        out.truncate(end);
     }
+
+    #[cold]
+    #[inline(never)]
+    fn write_long(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.long);
+    }
+}
+
+/// True if the bytes are the same. A comparison of a constant number of bytes needs no function call.
+#[inline(always)]
+fn is_same(one: &[u8], other: &[u8]) -> bool {
+    if one.len() != other.len() {
+        return false;
+    }
+    let are_same = match one.len() {
+        8..=16 => ends::<8>(one).zip(ends(other)).map(|(one, other)| one == other),
+        17..=32 => ends::<16>(one).zip(ends(other)).map(|(one, other)| one == other),
+        _ => None,
+    };
+    are_same.unwrap_or_else(|| one == other)
+}
+
+/// The first and the last bytes, which may overlap. `None` if there are too few.
+#[inline(always)]
+fn ends<const N: usize>(bytes: &[u8]) -> Option<([u8; N], [u8; N])> {
+    Some((*bytes.first_chunk()?, *bytes.last_chunk()?))
 }
 
 /// The slot of an object whose keys have these entries. `None` if it has no keys.

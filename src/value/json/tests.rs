@@ -207,11 +207,47 @@ fn shapes_of_small_and_large_objects_differ() {
     let mut encoder = TextEncoder::default();
     let small = encode::document(&serde_json::json!({"": 1, "b": 2, "c": 3}), false);
     let large = encode::document(&serde_json::json!({"b": 2, "c": 3}), true);
-    for document in [&small, &small, &large, &small, &large] {
+    for document in [&small, &large, &small, &large] {
         let mut expected = Vec::new();
         write_text(document, &mut expected).unwrap();
         assert_eq!(encoder.encode(document).unwrap(), expected);
     }
+}
+
+#[test]
+fn the_text_of_the_last_document() {
+    let mut encoder = TextEncoder::default();
+    let document = encode::document(&serde_json::json!({"a": [1, "b"]}), false);
+    // This differs only in its last byte.
+    let other = encode::document(&serde_json::json!({"a": [1, "c"]}), false);
+    let null: &[u8] = b"";
+    for (document, expected) in [
+        (null, "null"),
+        (&document, r#"{"a": [1, "b"]}"#),
+        (&document, r#"{"a": [1, "b"]}"#),
+        (&other, r#"{"a": [1, "c"]}"#),
+        (null, "null"),
+    ] {
+        assert_eq!(encoder.encode(document).unwrap(), expected.as_bytes());
+    }
+    for damaged in [&document[..document.len() - 1], &document[..1]] {
+        encoder.encode(&document).unwrap();
+        for _ in 0..2 {
+            assert!(encoder.encode(damaged).is_err());
+        }
+        assert_eq!(encoder.encode(null).unwrap(), b"null");
+    }
+    // Large documents are not remembered.
+    let large = encode::document(&serde_json::json!(["x".repeat(1 << 20)]), true);
+    for document in [&large, &document, &large] {
+        let mut expected = Vec::new();
+        write_text(document, &mut expected).unwrap();
+        assert!(encoder.encode(document).unwrap() == expected);
+    }
+    assert_eq!(encoder.encode(null).unwrap(), b"null");
+    encoder.encode(&document).unwrap();
+    encoder.shrink();
+    assert_eq!(encoder.encode(null).unwrap(), b"null");
 }
 
 proptest! {

@@ -4,11 +4,11 @@
 
 use super::super::digits;
 use super::budget::Budget;
-use super::container::Container;
+use super::container::{Container, SMALL_ENTRY_BYTES};
 use super::opaque::Opaque;
 use super::scalar::{self, ScalarValue};
 use super::shapes::{Shape, Shapes};
-use super::{Kind, Scalar, Value, Width, escape};
+use super::{Kind, Value, Width, escape};
 use crate::value::float;
 use crate::wire::{Reader, Result};
 
@@ -16,31 +16,46 @@ use crate::wire::{Reader, Result};
 #[derive(Debug)]
 pub struct TextEncoder {
     shapes: Shapes,
+    /// The last document, if it is remembered.
+    document: Vec<u8>,
+    is_remembered: bool,
+    /// The text of the last document.
     text: Vec<u8>,
 }
 
 impl Default for TextEncoder {
     fn default() -> Self {
-        Self { shapes: Shapes::new(), text: Vec::new() }
+        let (document, text) = (Vec::new(), Vec::new());
+        Self { shapes: Shapes::new(), document, is_remembered: false, text }
     }
 }
 
 impl TextEncoder {
     /// Returns the text of a document. Strings are copied unchanged, even if they are not UTF-8.
     pub fn encode(&mut self, document: &[u8]) -> Result<&[u8]> {
-        self.text.clear();
-        Text::write_with(document, &mut self.text, &mut self.shapes)?;
+        // Most updates change other columns, so the row after an update often contains the document of the row before it.
+        if !self.is_remembered || self.document != document {
+            self.is_remembered = false;
+            self.text.clear();
+            Text::write_with(document, &mut self.text, &mut self.shapes)?;
+            if document.len() <= MAX_SPARE_BYTES {
+                self.document.clear();
+                self.document.extend_from_slice(document);
+                self.is_remembered = true;
+            }
+        }
         Ok(&self.text)
     }
 
     /// Frees the memory of the text if it is large.
     pub fn shrink(&mut self) {
+        self.is_remembered = false;
         self.text.clear();
         self.text.shrink_to(MAX_SPARE_BYTES);
     }
 }
 
-/// The memory of a larger text is freed at the end of a batch.
+/// The memory of a larger text is freed at the end of a batch, and a larger document is not remembered.
 const MAX_SPARE_BYTES: usize = 1 << 20;
 
 /// The output, and the number of bytes of the document that are still unused.
@@ -83,57 +98,60 @@ impl<'a, 'o, 's> Text<'a, 'o, 's> {
         }
     }
 
-    /// Writes the next value of a container, which is nested in `depth` containers.
+    /// Writes the value of an entry of a small container, which is nested in `depth` containers.
     #[inline(always)] // as above
-    fn member(&mut self, container: &mut Container<'a>, depth: usize) -> Result<()> {
-        // The most frequent values are in their entry.
-        match container.small_entry() {
-            Some((STRING, entry)) => {
-                let bytes = container.skip_to(entry)?;
+    fn small_value(
+        &mut self,
+        container: &Container<'a>,
+        [kind, entry @ ..]: &'a [u8; SMALL_ENTRY_BYTES],
+        depth: usize,
+    ) -> Result<()> {
+        match *kind {
+            STRING => {
+                let bytes = container.at_entry(*entry)?;
                 let mut reader = Reader::new(bytes);
                 let text = scalar::variable(&mut reader, "JSON string")?;
                 self.budget.spend(bytes.len() - reader.left())?;
                 escape::quote(text, self.out);
+                Ok(())
             }
-            Some((I16, entry)) => {
-                container.skip_small();
-                digits::push_signed(self.out, i64::from(i16::from_le_bytes(entry)));
+            I16 => {
+                digits::push_signed(self.out, i64::from(i16::from_le_bytes(*entry)));
+                Ok(())
             }
-            Some((DOUBLE, entry)) => {
-                let mut reader = Reader::new(container.skip_to(entry)?);
-                let number = scalar::read(Scalar::Double, &mut reader)?;
-                self.budget.spend(size_of::<f64>())?;
-                self.scalar(number)?;
+            DOUBLE => {
+                let number = Reader::new(container.at_entry(*entry)?).array("JSON double")?;
+                self.budget.spend(number.len())?;
+                float::write_json(f64::from_le_bytes(number), self.out)
             }
-            Some((LITERAL, [code @ 0..=2, _])) => {
-                container.skip_small();
-                self.scalar(match code {
-                    0 => ScalarValue::Null,
-                    code => ScalarValue::Bool(code == 1),
-                })?;
-            }
-            Some((ARRAY, entry)) => {
-                let bytes = container.skip_to(entry)?;
-                self.array(bytes, Width::Small, depth)?;
-            }
-            Some((OBJECT, entry)) => {
-                let bytes = container.skip_to(entry)?;
-                self.object(bytes, Width::Small, depth)?;
-            }
-            _ => {
-                if let Some(value) = container.next_value()? {
-                    self.value(value, depth)?;
+            LITERAL if matches!(entry, [0..=2, _]) => {
+                match entry {
+                    [0, _] => self.out.extend_from_slice(b"null"),
+                    [1, _] => self.out.extend_from_slice(b"true"),
+                    _ => self.out.extend_from_slice(b"false"),
                 }
+                Ok(())
+            }
+            ARRAY => self.array(container.at_entry(*entry)?, Width::Small, depth),
+            OBJECT => self.object(container.at_entry(*entry)?, Width::Small, depth),
+            kind => {
+                let value = container.value(kind, Reader::new(entry))?;
+                self.other_value(value, depth)
             }
         }
-        Ok(())
+    }
+
+    /// [`Self::value`] for the values that are not frequent.
+    #[inline(never)]
+    fn other_value(&mut self, value: Value<'a>, depth: usize) -> Result<()> {
+        self.value(value, depth)
     }
 
     #[inline(never)]
     fn object(&mut self, bytes: &'a [u8], width: Width, depth: usize) -> Result<()> {
         let mut object = Container::object(bytes, width, &mut self.budget, depth)?;
         if let Some(shape) = self.shapes.find(&object) {
-            return self.object_of(object, shape, depth);
+            return self.object_of(&object, shape, depth);
         }
         self.missed = Some(object);
         self.out.push(b'{');
@@ -156,17 +174,14 @@ impl<'a, 'o, 's> Text<'a, 'o, 's> {
 
     /// Writes an object whose keys are known.
     #[inline(always)]
-    fn object_of(
-        &mut self,
-        mut object: Container<'a>,
-        shape: &'s Shape,
-        depth: usize,
-    ) -> Result<()> {
+    fn object_of(&mut self, object: &Container<'a>, shape: &'s Shape, depth: usize) -> Result<()> {
         self.budget.spend(shape.key_bytes())?;
         self.found += 1;
-        for key in &shape.texts {
+        // An object that has a shape is small, and has as many values as keys.
+        let entries = object.small_entries().unwrap_or_default();
+        for (key, entry) in shape.texts.iter().zip(entries) {
             key.write(self.out);
-            self.member(&mut object, depth + 1)?;
+            self.small_value(object, entry, depth + 1)?;
         }
         self.out.push(b'}');
         Ok(())
@@ -177,11 +192,20 @@ impl<'a, 'o, 's> Text<'a, 'o, 's> {
         let mut array = Container::array(bytes, width, &mut self.budget, depth)?;
         self.out.push(b'[');
         let mut is_first = true;
-        while !array.value_entries.is_empty() {
-            if !std::mem::take(&mut is_first) {
-                self.out.extend_from_slice(b", ");
+        if let Some(entries) = array.small_entries() {
+            for entry in entries {
+                if !std::mem::take(&mut is_first) {
+                    self.out.extend_from_slice(b", ");
+                }
+                self.small_value(&array, entry, depth + 1)?;
             }
-            self.member(&mut array, depth + 1)?;
+        } else {
+            while let Some(value) = array.next_value()? {
+                if !std::mem::take(&mut is_first) {
+                    self.out.extend_from_slice(b", ");
+                }
+                self.other_value(value, depth + 1)?;
+            }
         }
         self.out.push(b']');
         Ok(())
