@@ -203,7 +203,7 @@ OWN_FLAGS = {
         "--format",
     },
     "verify": {"--tables", "--exclude-tables", "--show-keys", "--locks", "--password"}
-    | {"--json", "--format"},
+    | {"--busy-timeout", "--json", "--format"},
 }
 COMMANDS = typer.main.get_command(app).commands
 

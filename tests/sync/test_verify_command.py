@@ -61,6 +61,8 @@ def test_exit_codes(shop: Source) -> None:
     assert ran.stdout.count("MATCH") == 2
     with closing(duckdb.connect(str(shop.file))) as file:
         file.execute("UPDATE shop.orders SET v = 2 WHERE id = 2")
+        ran = run(shop, "--busy-timeout", "0")  # without the option, it waits for 300 seconds
+        assert (ran.returncode, ran.stderr.count("\n")) == (3, 1)
     ran = run(shop)
     assert (ran.returncode, ran.stderr) == (1, "")
     assert "MISMATCH" in ran.stdout

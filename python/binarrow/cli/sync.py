@@ -22,6 +22,7 @@ from binarrow.cli.failure import failed, reports_failure
 from binarrow.cli.flags import flag
 from binarrow.cli.output import print_table
 from binarrow.cli.server_options import Login, logs_in
+from binarrow.cli.sync_flags import BusyTimeout, Locks, seconds
 from binarrow.cli.sync_lines import SyncLines
 from binarrow.cli.sync_screen import sync_screen
 from binarrow.syncing.metrics import text_of
@@ -83,20 +84,6 @@ class OnTableError(StrEnum):
     park = "park"
 
 
-class Locks(StrEnum):
-    """Values of --locks."""
-
-    brief = "brief"
-
-
-def _seconds(given: str | float) -> float:
-    text = str(given)  # the default is a number
-    try:
-        return float(text.removesuffix("s"))
-    except ValueError:
-        raise typer.BadParameter(f"{text!r} is not a number of seconds, such as 10s") from None
-
-
 @reports_failure
 @takes_config
 @logs_in
@@ -139,7 +126,7 @@ def command(
         typer.Option(
             "--every",
             metavar="SECONDS",
-            parser=_seconds,
+            parser=seconds,
             help="The maximum time between two commits.",
         ),
     ] = 10.0,
@@ -202,16 +189,7 @@ def command(
             show_default=False,
         ),
     ] = None,
-    busy_timeout: Annotated[
-        float,
-        typer.Option(
-            "--busy-timeout",
-            metavar="SECONDS",
-            parser=_seconds,
-            help="The time for which a commit waits while another process uses the target, and for"
-            " which failed requests to an object store or a catalog are repeated.",
-        ),
-    ] = 300.0,
+    busy_timeout: BusyTimeout = 300.0,
     metrics: Annotated[
         str | None,
         typer.Option(

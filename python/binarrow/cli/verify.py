@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
@@ -22,6 +21,7 @@ from binarrow.cli.flags import flag
 from binarrow.cli.output import json_text, print_table, printable
 from binarrow.cli.progress import verify_progress
 from binarrow.cli.server_options import Login, logs_in
+from binarrow.cli.sync_flags import BusyTimeout, Locks
 from binarrow.cli.writer import cell_as_json
 
 EXAMPLES = """\
@@ -39,12 +39,6 @@ EXIT_CODES = {
     INCONCLUSIVE: "a table is INCONCLUSIVE and none is MISMATCH, or the server or the target cannot"
     " be read",
 }
-
-
-class Locks(StrEnum):
-    """Values of --locks."""
-
-    brief = "brief"
 
 
 @reports_failure
@@ -104,6 +98,7 @@ def command(
             help="The maximum number of rows that are read from the server per second.",
         ),
     ] = None,
+    busy_timeout: BusyTimeout = 300.0,
     json: Annotated[bool, typer.Option("--json", help="Short for --format json.")] = False,
     format: FormatOption = Format.table,  # noqa: A002 - the option's name
     *,
@@ -138,6 +133,7 @@ def command(
                 show_keys=show_keys,
                 locks=None if locks is None else "brief",
                 max_rows_per_second=max_rows_per_second,
+                busy_timeout=busy_timeout,
                 on_progress=show,
             )
     except TargetBusyError as error:
