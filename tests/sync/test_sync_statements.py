@@ -275,3 +275,23 @@ def test_settings_are_checked(table: Source) -> None:
         other.sync()
     table.execute("SET GLOBAL binlog_row_image = FULL")
     assert not other.has_commit
+
+
+def test_the_stored_history_stays_small(table: Source) -> None:
+    """The target has the structures at its position, and not all statements since it was created."""
+    for number in range(4):
+        altered = [f"ALTER TABLE t ADD c{number}{one} INT" for one in range(9)]
+        table.execute(*altered[number:], "UPDATE t SET v = v + 1")
+        table.sync()
+    with duckdb.connect(str(table.file)) as file:
+        stored = file.execute("SELECT file FROM _binarrow.structures").fetchall()
+    history = table.folder / "stored.db"
+    history.write_bytes(stored[0][0])
+    with binarrow.SchemaHistory.open(history) as opened:
+        assert len([*opened.changes()]) == 6  # of the last run
+        found = opened.find("shop", "t")
+        assert found
+        assert found.columns[-1].name == "c38"
+    table.execute("ALTER TABLE t DROP COLUMN c03", "UPDATE t SET v = v + 1")
+    table.sync()
+    table.check("shop.t")

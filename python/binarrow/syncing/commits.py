@@ -174,7 +174,9 @@ class Commits:
         seconds = None
         if operations or state != self.state:
             start = time.monotonic()
-            failed = self._target.commit(operations, state, self._structures.copy(position))
+            committed = None if self.state is None else self.state.position
+            copy = self._structures.copy(position, committed)
+            failed = self._target.commit(operations, state, copy)
             seconds = time.monotonic() - start
             self._summary.commits += 1
             for record in failed.values():

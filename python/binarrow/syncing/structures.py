@@ -38,8 +38,10 @@ class Structures:
             file.write_bytes(stored)
         self.history = SchemaHistory.open(self._file)
         self._is_mariadb = is_mariadb
-        self._copied: Position | None = None
-        self._ranges = 0
+        covered = self.history.covered
+        self._copied: Position | None = covered[-1].stop if covered else None
+        """The end of the log in the last copy, which may be after the position of its commit."""
+        self._ranges = len(covered)
         """The number of ranges of logs in the last copy."""
 
     def _place(self, position: Position) -> Position | None:
@@ -51,11 +53,7 @@ class Structures:
         stop = next((one.stop for one in covered[::-1] if one.stop.server == position.server), None)
         if stop is None:  # in the log of another server, whose GTIDs the history has
             return position.base if covered and position.gtid_set is not None else None
-        is_after = (stop.file_number or 0, stop.offset) < (
-            position.file_number or 0,
-            position.offset,
-        )
-        return stop if is_after else position.base
+        return stop if _is_after(position, stop) else position.base
 
     def tables(self, position: Position, selection: Selection) -> list[Name]:
         """Returns the selected tables that exist at a position."""
@@ -100,23 +98,40 @@ class Structures:
         for ending in ("", "-wal", "-shm", ".copy", ".default.lock"):
             self._file.with_name(self._file.name + ending).unlink(missing_ok=True)
 
-    def copy(self, position: Position) -> bytes | None:
-        """Returns a copy of the file; None if it has not changed since the last copy."""
-        ranges = len(self.history.covered)
-        if ranges == self._ranges and not self._has_changes(position):
+    def copy(self, position: Position, committed: Position | None) -> bytes | None:
+        """Returns a copy of the file; None if the last copy has all statements up to a position.
+
+        Args:
+            position: The position of the commit that will contain the copy.
+            committed: The position of the last commit; None if there is none. A sync never
+                continues before it, so the copy has no statements before it: its size does not grow
+                with the age of the target.
+        """
+        if len(self.history.covered) == self._ranges and not self._has_changes(position):
             return None
+        if committed is not None:
+            self._prune(committed)
+        # Read first: the stream may add statements at any time.
+        covered = self.history.covered
         copy = self._file.with_name(self._file.name + ".copy")
         copy.unlink(missing_ok=True)
         with closing(sqlite3.connect(self._file)) as database:
             database.execute("VACUUM INTO ?", [str(copy)])
-        self._copied, self._ranges = position, ranges
+        self._copied, self._ranges = covered[-1].stop, len(covered)
         return copy.read_bytes()
 
+    def _prune(self, before: Position) -> None:
+        """Removes the statements before a position, if the history has its log."""
+        last = self.history.covered[-1]
+        place = self._place(before)
+        if place is not None and last.start.server == place.server and _is_after(place, last.start):
+            self.history.prune(place)
+
     def _has_changes(self, position: Position) -> bool:
-        """True if the history has statements of a position's log after the last copy."""
+        """True if there are statements in a position's log before it that the last copy lacks."""
         if self._copied is None or self._copied.server != position.server:
             return True
-        changes = self.history.changes(start=self._copied)
+        changes = self.history.changes(start=self._copied, stop=self._place(position))
         return any(one.position.server == position.server for one in changes)
 
     def extend(self, position: Position) -> None:
@@ -142,6 +157,12 @@ class Structures:
     ) -> None:
         self.history.close()
         self._remove()
+
+
+def _is_after(position: Position, other: Position) -> bool:
+    """True if a position is after another one of the same log."""
+    first, second = ((one.file_number or 0, one.offset) for one in (position, other))
+    return first > second
 
 
 def existing_tables(server: Server, settings: Settings) -> list[TableSchema]:
