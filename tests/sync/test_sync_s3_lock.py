@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import binarrow
-from binarrow.syncing import delta_table, lake_tables, store_lock, store_state
+from binarrow.syncing import bucket, delta_table, lake_tables, store_lock, store_state
 from support.sync_source import Source
 
 
@@ -60,6 +60,7 @@ def frozen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(store_lock, "LEASE", 0.4)
     monkeypatch.setattr(store_lock, "POLL", 0.05)
     monkeypatch.setattr(store_lock, "BEAT", 3600)
+    monkeypatch.setattr(store_lock, "FRESH", 0)
 
 
 def check_history(shop: Source, table: str, inserts: int) -> None:
@@ -150,3 +151,49 @@ def test_a_sync_that_was_stopped(
     other.run(shop.sync, mode="history")
     check_history(shop, "t", 4)
     check_history(shop, "u", 2)
+
+
+@pytest.mark.parametrize(
+    ("owner", "name", "calls", "is_rename"),
+    [
+        (store_state.StoreState, "remove_table_folder", 1, False),
+        (bucket.Bucket, "delete", 1, False),
+        (bucket, "sleep", 1, False),
+        (bucket.Bucket, "copy", 1, True),
+        (bucket.Bucket, "copy", 3, True),
+        (bucket.Bucket, "delete", 1, True),
+    ],
+)
+def test_a_sync_that_was_stopped_while_it_removes_a_table(
+    source: Source, other: Machine, frozen: None, owner: Any, name: str, calls: int, is_rename: bool
+) -> None:
+    """It does not delete or replace objects of the table that another sync has created with the name."""
+    source.execute("CREATE TABLE t (id INT PRIMARY KEY)", "INSERT INTO t VALUES (1)")
+    source.sync(on_drop="drop")
+    source.execute("RENAME TABLE t TO s" if is_rename else "DROP TABLE t")
+    real, left = getattr(owner, name), calls
+
+    def late(*arguments: Any, **keywords: Any) -> Any:
+        nonlocal left
+        left -= name != "delete" or "shop/t/" in str(arguments[1])
+        if left == 0:
+            patched.undo()
+            assert source.store
+            source.store.fail()
+            source.execute("CREATE TABLE t (x INT PRIMARY KEY)", "INSERT INTO t VALUES (5)")
+            other.run(source.sync, on_drop="drop")
+        return real(*arguments, **keywords)
+
+    assert source.store
+    if name == "sleep":  # the first attempt to delete the objects fails
+        source.store.fail(method="POST", times=1, status=503, code="SlowDown")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(owner, name, late)
+        with pytest.raises(binarrow.TargetBusyError, match="No change is lost"):
+            source.sync(on_drop="drop", once=False, every=0)
+    assert left <= 0
+    tables = ("shop.t", "shop.s")[: 1 + is_rename]
+    source.check(*tables)
+    source.execute("UPDATE t SET x = 6")
+    other.run(source.sync, on_drop="drop")
+    source.check(*tables)

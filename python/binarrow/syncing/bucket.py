@@ -7,10 +7,11 @@ only if it does not exist, or replaces it only if its entity tag is still the sa
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
+from functools import partial
+from time import monotonic, sleep
 from typing import TYPE_CHECKING
 
 import obstore
@@ -19,13 +20,20 @@ from obstore.store import S3Store
 
 from binarrow._native import ConfigError
 from binarrow.syncing.s3_settings import REQUEST, S3Settings
-from binarrow.syncing.store_errors import store_error
+from binarrow.syncing.store_errors import StoreError, store_error
 
 if TYPE_CHECKING:
     from obstore import PutMode
 
 RETRY = 0.2
 """Seconds between two attempts of a conditional write."""
+
+LONGEST = 5.0
+"""The longest pause between two attempts of a request with a check; the first is `RETRY`."""
+
+GUARDED = 20.0
+"""Seconds after which a request fails that is sent only after a check: less than the time for which
+a lock is valid."""
 
 DELETED = 500
 """The maximum number of objects in one request to delete objects."""
@@ -44,14 +52,22 @@ class Bucket:
         self.settings = settings
         self.patience = patience
         self.shown = f"s3://{bucket}/{prefix}".rstrip("/")
-        self._store = S3Store(
-            bucket,
-            prefix=prefix or None,
-            config=settings.of_obstore(),  # type: ignore[arg-type]
-            client_options={"allow_http": settings.is_plain, "timeout": timedelta(seconds=request)},
+        self._store = self._client(request, 1000)
+        self._guarded = self._client(min(request, GUARDED), 0)
+        """Does not repeat requests: `_checked` does, because a lock may be lost meanwhile."""
+
+    def _client(self, request: float, retries: int) -> S3Store:
+        return S3Store(
+            self.bucket,
+            prefix=self.prefix or None,
+            config=self.settings.of_obstore(),  # type: ignore[arg-type]
+            client_options={
+                "allow_http": self.settings.is_plain,
+                "timeout": timedelta(seconds=request),
+            },
             retry_config={
-                "max_retries": 1000,
-                "retry_timeout": timedelta(seconds=patience),
+                "max_retries": retries,
+                "retry_timeout": timedelta(seconds=self.patience),
                 "backoff": {
                     "init_backoff": timedelta(seconds=0.1),
                     "max_backoff": timedelta(seconds=5),
@@ -122,7 +138,7 @@ class Bucket:
             The new tag. None if another program has written the object.
         """
         mode: PutMode = "create" if tag is None else {"e_tag": tag}
-        deadline = time.monotonic() + self.patience
+        deadline = monotonic() + self.patience
         while True:
             try:
                 return str(obstore.put(self._store, name, content, mode=mode)["e_tag"])
@@ -134,9 +150,9 @@ class Bucket:
                 return None
             except BaseError as error:
                 failed = store_error(error)
-                if not failed.is_transient or time.monotonic() >= deadline:
+                if not failed.is_transient or monotonic() >= deadline:
                     raise failed from None
-            time.sleep(RETRY)
+            sleep(RETRY)
 
     def _tag_of(self, name: str, content: bytes) -> str | None:
         found = self.get(name)
@@ -153,18 +169,33 @@ class Bucket:
         with _translated():
             return any(obstore.list(self._store, prefix, chunk_size=1))
 
-    def copy(self, name: str, to: str) -> None:
-        """Copies an object inside the store."""
-        with _translated():
-            obstore.copy(self._store, name, to)
+    def copy(self, name: str, to: str, check: Callable[[], None]) -> None:
+        """Copies an object inside the store; `check` is called before each request."""
+        self._checked(partial(obstore.copy, self._guarded, name, to), check)
 
     def delete(self, names: Iterable[str], check: Callable[[], None] = lambda: None) -> None:
         """Deletes objects, in their order; `check` is called before each request."""
         listed = list(names)
         for place in range(0, len(listed), DELETED):
-            check()
-            with _translated():
-                obstore.delete(self._store, listed[place : place + DELETED])
+            part = listed[place : place + DELETED]
+            self._checked(partial(obstore.delete, self._guarded, part), check)
+
+    def _checked(self, request: Callable[[], object], check: Callable[[], None]) -> None:
+        """Repeats a request until it succeeds, each time after a check."""
+        deadline = monotonic() + self.patience
+        pause = RETRY
+        while True:
+            try:
+                check()
+                with _translated():
+                    request()
+            except StoreError as error:
+                if not error.is_transient or monotonic() >= deadline:
+                    raise
+            else:
+                return
+            sleep(pause)
+            pause = min(2 * pause, LONGEST)
 
 
 def _check_bucket(error: FileNotFoundError) -> None:

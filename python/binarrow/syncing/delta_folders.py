@@ -216,10 +216,10 @@ class StoreFolders:
         If this is interrupted, the table has its old name, and the next sync copies it again.
         """
         before, after = _path(name), _path(to)
+        self._state.check()
         names = self._bucket.names(before)
         for one in sorted(names, key=lambda one: one.startswith(f"{before}/{LOG}/")):
-            self._state.check()
-            self._bucket.copy(one, f"{after}{one.removeprefix(before)}")
+            self._bucket.copy(one, f"{after}{one.removeprefix(before)}", self._state.renew)
         self._state.remove_table_folder(before)
 
 

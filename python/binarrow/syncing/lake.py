@@ -98,6 +98,7 @@ class Lake:
         for name, record in list(state.records.items()):
             is_followed = record.is_followed and self._tables.is_selected(name)
             if is_followed and self._tables.table(name).number != self._numbers.get(name):
+                self._files.check()  # another sync may have written it
                 error = replaced(name)
                 if not self._tables.parks(name):
                     raise error

@@ -37,6 +37,9 @@ LEASE = 30.0
 BEAT = LEASE / 4
 """Seconds after which the owner replaces the lock again."""
 
+FRESH = 1.0
+"""Seconds after which the owner replaces the lock before it deletes or copies objects."""
+
 QUICK = 5.0
 """Seconds after which a request for the lock fails."""
 
@@ -60,8 +63,8 @@ class StoreLock:
         self._folder = folder
         self._id = str(uuid.uuid4())
         self._tag = ""
-        self._until = 0.0
-        """The time up to which no other sync can have taken the lock."""
+        self._replaced = 0.0
+        """The time before the last request with which this sync replaced the lock."""
         self._is_lost = False
         self._mutex = threading.Lock()
         self._ended = threading.Event()
@@ -111,7 +114,20 @@ class StoreLock:
             TargetBusyError: Another one has taken it.
             OSError: The store cannot be reached.
         """
-        if not self._is_lost and self._is_sure:
+        self._check(LEASE - POLL)
+
+    def renew(self) -> None:
+        """Replaces the lock, so that no other sync can take it during the next request.
+
+        Raises:
+            TargetBusyError: Another sync has taken it.
+            OSError: The store cannot be reached.
+        """
+        self._check(FRESH)
+
+    def _check(self, age: float) -> None:
+        """Replaces the lock if this sync replaced it more than `age` seconds ago."""
+        if not self._is_lost and now() < self._replaced + age:
             return
         self._renew()
         if self._is_lost:
@@ -119,7 +135,8 @@ class StoreLock:
 
     @property
     def _is_sure(self) -> bool:
-        return now() < self._until
+        """True if no other sync can have taken the lock."""
+        return now() < self._replaced + LEASE - POLL
 
     def _take(self, former: str, owner: Path) -> None:
         """Takes the lock if there is none, or if its owner has ended."""
@@ -147,7 +164,7 @@ class StoreLock:
                 taken = self._bucket.put_if(self._name, self._text(), tag)
                 if taken is None:
                     raise self._busy(_content(self._bucket.get(self._name)))
-                self._tag, self._until = taken, began + LEASE - POLL
+                self._tag, self._replaced = taken, began
                 return
             self._ended.wait(POLL)
 
@@ -187,7 +204,7 @@ class StoreLock:
                     self._is_lost = True
                     return
                 tag = found[1]  # this sync has written it, but the answer was lost
-            self._tag, self._until = tag, began + LEASE - POLL
+            self._tag, self._replaced = tag, began
 
     def _text(self) -> bytes:
         """Returns a unique content for the lock."""

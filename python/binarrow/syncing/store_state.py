@@ -37,8 +37,8 @@ complete."""
 NUMBERED = re.compile(r"(?:commit|structures)-(\d+)-")
 """The beginning of the name of a file or folder of a commit, with the number of the commit."""
 
-REMOVED = "removed-"
-"""The beginning of the name of an object that contains the path of a folder to remove."""
+REMOVALS = "removals"
+"""The field of the position with the paths of the folders that are being removed."""
 
 
 class StoreState:
@@ -51,8 +51,10 @@ class StoreState:
         self._sync = uuid.uuid4().hex[:12]
         """The ID of this sync, for the names of files."""
         self._tag: str | None = None
+        self._stored: dict[str, Any] = {}
+        """The last position."""
         self._removals: list[str] = []
-        """The objects with the paths of folders whose removal is not complete."""
+        """The paths of folders whose removal is not complete."""
 
     def _local(self) -> Path:
         return local_folder(f"{self._bucket.settings.endpoint} {self.shown}")
@@ -73,8 +75,13 @@ class StoreState:
         """
         self._lock.check()
         while self._removals:
-            self._finish_removal(self._removals[0])
+            self._bucket.delete(self._bucket.names(self._removals[0]), self.renew)
             del self._removals[0]
+            self._replace(self._stored)
+
+    def renew(self) -> None:
+        """Replaces the lock before a request that deletes or copies objects."""
+        self._lock.renew()
 
     def position(self) -> bytes | None:
         """Returns the last position, and writes the ID of this sync into it.
@@ -84,9 +91,8 @@ class StoreState:
         found = self._bucket.get(f"{OWN}/{POSITION}")
         stored: dict[str, Any] = {} if found is None else json.loads(found[0])
         self._tag = None if found is None else found[1]
+        self._removals = stored.pop(REMOVALS, [])
         self._replace(stored)
-        names = self._bucket.names(OWN)
-        self._removals = [one for one in names if one.startswith(f"{OWN}/{REMOVED}")]
         self.check()
         return json.dumps(stored).encode() if "version" in stored else None
 
@@ -105,8 +111,9 @@ class StoreState:
         self._replace(json.loads(position))
 
     def _replace(self, stored: dict[str, Any]) -> None:
-        stored = {**stored, "sync": self._sync, "write": str(uuid.uuid4())}
-        content = json.dumps(stored, indent=1).encode()
+        self._stored = stored
+        own = {"sync": self._sync, "write": str(uuid.uuid4()), REMOVALS: self._removals}
+        content = json.dumps({**stored, **own}, indent=1).encode()
         tag = self._bucket.put_if(f"{OWN}/{POSITION}", content, self._tag)
         if tag is None:
             raise TargetBusyError(
@@ -183,24 +190,17 @@ class StoreState:
             found = NUMBERED.match(first)
             if found is not None and int(found[1]) <= sequence and first not in current:
                 removed.append(name)
-        self._bucket.delete(removed, self.check)
+        self._bucket.delete(removed, self.renew)
 
     def remove_table_folder(self, folder: str) -> None:
         """Removes a folder of a table in one step, and then deletes its objects.
 
-        First, an object with the path of the folder is written: after an error, `check` or the next
-        sync removes the rest.
+        First, the path of the folder is written into the position, which fails if another sync has
+        started. After an error, `check` or the next sync removes the rest.
         """
-        name = f"{OWN}/{REMOVED}{uuid.uuid4()}"
-        self._removals.append(name)
-        self._bucket.put(name, folder.encode())
+        self._removals.append(folder)
+        self._replace(self._stored)
         self.check()
-
-    def _finish_removal(self, name: str) -> None:
-        found = self._bucket.get(name)
-        if found is not None:
-            self._bucket.delete(self._bucket.names(found[0].decode()), self._lock.check)
-            self._bucket.delete([name])
 
     def reason(self, error: Exception) -> str:
         """Returns an error in one line: what happened, and what to do."""

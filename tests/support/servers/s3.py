@@ -81,9 +81,20 @@ class S3:
     def objects(self, prefix: str) -> list[str]:
         """Returns the names of objects."""
         import obstore
+
+        found = obstore.list(self._client(), prefix)
+        return sorted(one["path"] for chunk in found for one in chunk)
+
+    def read(self, name: str) -> bytes:
+        """Returns the content of an object."""
+        import obstore
+
+        return bytes(obstore.get(self._client(), name).bytes())
+
+    def _client(self) -> Any:
         from obstore.store import S3Store
 
-        store = S3Store(
+        return S3Store(
             BUCKET,
             config={
                 "endpoint": self.endpoint,
@@ -93,7 +104,6 @@ class S3:
             },
             client_options={"allow_http": True},
         )
-        return sorted(one["path"] for chunk in obstore.list(store, prefix) for one in chunk)
 
     def _control(self, name: str, value: Any) -> Any:
         body = json.dumps(value).encode()
