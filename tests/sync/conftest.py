@@ -35,7 +35,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             items.remove(item)
 
 
-@pytest.fixture(scope="session", params=[*AS_INSTALLED])
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Runs the tests of a file with its `SERVERS` (by default both) and with its `KINDS` of targets."""
+    marks = metafunc.definition.iter_markers("parametrize")
+    given = {name for mark in marks for name in str(mark.args[0]).split(",")}
+    if "started" in metafunc.fixturenames:
+        servers = getattr(metafunc.module, "SERVERS", [*AS_INSTALLED])
+        metafunc.parametrize("started", servers, indirect=True, scope="session")
+    has_kind = "kind" in metafunc.fixturenames and "kind" not in given
+    if has_kind and hasattr(metafunc.module, "KINDS"):
+        metafunc.parametrize("kind", metafunc.module.KINDS)
+
+
+@pytest.fixture(scope="session")
 def started(request: pytest.FixtureRequest) -> Iterator[Server]:
     """A server whose log contains no names of columns."""
     options = (AS_INSTALLED[request.param], "--binlog-format=ROW")
@@ -87,3 +99,11 @@ def source(request: pytest.FixtureRequest, started: Server, tmp_path: Path, kind
             patched.setenv(name, value)
         patched.setattr(catalog, "_ENV_CONFIG", Config())
     return Source(started, tmp_path, password, kind, store)
+
+
+@pytest.fixture
+def shop(source: Source) -> Source:
+    """A table in the target."""
+    source.execute("CREATE TABLE t (id INT PRIMARY KEY, v INT)", "INSERT INTO t VALUES (1, 1)")
+    source.sync()
+    return source

@@ -21,6 +21,8 @@ from support import live
 from support.servers.servers import Server, Session
 from support.sync_source import SECRET, Source
 
+KINDS = ["duckdb"]
+
 RUNS = int(os.environ.get("BINARROW_SYNC_CASCADES", "6"))
 SEED = int(os.environ.get("BINARROW_SEED", "1"))
 TABLES = ("shop.p", "shop.c", "shop.g", "shop.n", "shop.tree")
@@ -34,11 +36,6 @@ def unlogged(request: pytest.FixtureRequest) -> Iterator[Server]:
             "GRANT REPLICATION SLAVE, REPLICATION CLIENT, SELECT ON *.* TO mirror@'%'",
         )
         yield server
-
-
-@pytest.fixture
-def kind() -> str:
-    return "duckdb"
 
 
 @pytest.fixture

@@ -17,24 +17,10 @@ from support.servers.s3 import KEY, SECRET
 from support.sync_source import SECRET as PASSWORD
 from support.sync_source import Source
 
+SERVERS = ["mysql"]
+KINDS = ["sql"]
+
 STRIDE = int(os.environ.get("BINARROW_SYNC_CRASHES", "41"))
-
-
-@pytest.fixture(scope="session", params=["mysql"])
-def started(request: pytest.FixtureRequest, started: Any) -> Any:
-    return started
-
-
-@pytest.fixture
-def kind() -> str:
-    return "sql"
-
-
-@pytest.fixture
-def shop(source: Source) -> Source:
-    source.execute("CREATE TABLE t (id INT PRIMARY KEY, v INT)", "INSERT INTO t VALUES (1, 1)")
-    source.sync()
-    return source
 
 
 @pytest.mark.parametrize("kind", ["sql", "glue"])

@@ -12,7 +12,6 @@ import subprocess
 import sys
 import urllib.request
 from pathlib import Path
-from typing import Any
 
 import duckdb
 import pytest
@@ -24,17 +23,10 @@ from support import live
 from support.oracles.duckdb_tables import read_target
 from support.sync_source import Source
 
+SERVERS = ["mysql"]
+KINDS = ["duckdb"]
+
 EXECUTABLE = [sys.executable, "-c", "from binarrow.cli import main; main()", "sync"]
-
-
-@pytest.fixture(scope="session", params=["mysql"])
-def started(request: pytest.FixtureRequest, started: Any) -> Any:
-    return started
-
-
-@pytest.fixture
-def kind() -> str:
-    return "duckdb"
 
 
 @pytest.fixture

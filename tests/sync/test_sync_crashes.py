@@ -31,6 +31,9 @@ from support.oracles.iceberg_tables import catalog_of
 from support.oracles.valid_rows import check_current
 from support.sync_source import Source
 
+SERVERS = ["mysql"]
+KINDS = ["delta", "iceberg"]
+
 STRIDE = int(os.environ.get("BINARROW_SYNC_CRASHES", "47"))
 
 TABLES = ("a", "b", "c", "d")
@@ -59,16 +62,6 @@ PLACES: tuple[tuple[Any, str], ...] = (
     (SqlCatalog, "rename_table"),
 )
 """Functions of a commit. A crash is planted before and after each call."""
-
-
-@pytest.fixture(scope="session", params=["mysql"])
-def started(request: pytest.FixtureRequest, started: Any) -> Any:
-    return started
-
-
-@pytest.fixture(params=["delta", "iceberg"])
-def kind(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
 
 
 class Crash(BaseException):

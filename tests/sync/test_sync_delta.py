@@ -19,22 +19,8 @@ from binarrow.syncing import delta_table
 from support.oracles.delta_tables import folder_of
 from support.sync_source import Source
 
-
-@pytest.fixture(scope="session", params=["mysql"])
-def started(request: pytest.FixtureRequest, started: Any) -> Any:
-    return started
-
-
-@pytest.fixture
-def kind() -> str:
-    return "delta"
-
-
-@pytest.fixture
-def shop(source: Source) -> Source:
-    source.execute("CREATE TABLE t (id INT PRIMARY KEY, v INT)", "INSERT INTO t VALUES (1, 1)")
-    source.sync()
-    return source
+SERVERS = ["mysql"]
+KINDS = ["delta"]
 
 
 def test_other_targets_and_tools(shop: Source, tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ import re
 import shutil
 import subprocess
 import sys
-from typing import Any
 
 import pytest
 
@@ -17,12 +16,9 @@ from support.oracles.iceberg_tables import read_iceberg
 from support.oracles.valid_rows import valid_rows
 from support.sync_source import SECRET, Source
 
+SERVERS = ["mysql"]
+
 ORDERS = "shop.orders"
-
-
-@pytest.fixture(scope="session", params=["mysql"])
-def started(request: pytest.FixtureRequest, started: Any) -> Any:
-    return started
 
 
 @pytest.mark.parametrize("language", ["python", "sh"])

@@ -13,24 +13,10 @@ from binarrow.syncing import iceberg_table
 from support.oracles.iceberg_tables import catalog_of
 from support.sync_source import Source
 
+SERVERS = ["mysql"]
+KINDS = ["iceberg"]
+
 T = ("shop", "t")
-
-
-@pytest.fixture(scope="session", params=["mysql"])
-def started(request: pytest.FixtureRequest, started: Any) -> Any:
-    return started
-
-
-@pytest.fixture
-def kind() -> str:
-    return "iceberg"
-
-
-@pytest.fixture
-def shop(source: Source) -> Source:
-    source.execute("CREATE TABLE t (id INT PRIMARY KEY, v INT)", "INSERT INTO t VALUES (1, 1)")
-    source.sync()
-    return source
 
 
 def test_other_targets_and_tools(shop: Source) -> None:

@@ -13,13 +13,12 @@ import subprocess
 import sys
 import time
 
-import pytest
-
 from support.sync_source import Source
 from support.workloads.many_tables import Writer, many_tables
 from support.workloads.sync_storm import TABLES, Storm, created
 
 KILLS = {"duckdb": 5, "delta": 2, "delta+s3": 1, "iceberg": 2}
+KINDS = [*KILLS]
 GIVEN = os.environ.get("BINARROW_SYNC_KILLS")
 SECONDS = float(os.environ.get("BINARROW_SYNC_SECONDS", "0"))
 COUNT = int(os.environ.get("BINARROW_SYNC_TABLES", "5"))
@@ -27,11 +26,6 @@ LARGE = 2000
 """The rows of every fifth table before the sync begins."""
 SEED = int(os.environ.get("BINARROW_SEED", "5"))
 EXECUTABLE = [sys.executable, "-c", "from binarrow.cli import main; main()", "sync"]
-
-
-@pytest.fixture(params=[*KILLS])
-def kind(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
 
 
 def test_kills(source: Source) -> None:

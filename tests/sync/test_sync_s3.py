@@ -18,24 +18,10 @@ from support.servers.s3 import KEY, SECRET
 from support.sync_source import SECRET as PASSWORD
 from support.sync_source import Source
 
+SERVERS = ["mysql"]
+KINDS = ["delta+s3"]
+
 STRIDE = int(os.environ.get("BINARROW_SYNC_CRASHES", "23"))
-
-
-@pytest.fixture(scope="session", params=["mysql"])
-def started(request: pytest.FixtureRequest, started: Any) -> Any:
-    return started
-
-
-@pytest.fixture
-def kind() -> str:
-    return "delta+s3"
-
-
-@pytest.fixture
-def shop(source: Source) -> Source:
-    source.execute("CREATE TABLE t (id INT PRIMARY KEY, v INT)", "INSERT INTO t VALUES (1, 1)")
-    source.sync()
-    return source
 
 
 def test_changes(shop: Source) -> None:

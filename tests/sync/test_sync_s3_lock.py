@@ -14,15 +14,8 @@ import binarrow
 from binarrow.syncing import bucket, delta_table, lake_tables, store_lock, store_state
 from support.sync_source import Source
 
-
-@pytest.fixture(scope="session", params=["mysql"])
-def started(request: pytest.FixtureRequest, started: Any) -> Any:
-    return started
-
-
-@pytest.fixture
-def kind() -> str:
-    return "delta+s3"
+SERVERS = ["mysql"]
+KINDS = ["delta+s3"]
 
 
 @pytest.fixture

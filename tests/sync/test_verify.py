@@ -23,14 +23,11 @@ from support.sync_source import Source, each_kind
 from support.workloads.matrix import Matrix
 from support.workloads.sync_storm import TABLES, Storm, created
 
+KINDS = ["duckdb"]
+
 DIFFERENCES = int(os.environ.get("BINARROW_VERIFY_DIFFERENCES", "15"))
 ROWS = 100
 SEED = int(os.environ.get("BINARROW_SEED", "5"))
-
-
-@pytest.fixture
-def kind() -> str:
-    return "duckdb"
 
 
 SHOP = (

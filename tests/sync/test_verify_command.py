@@ -8,7 +8,6 @@ import pty
 import subprocess
 import sys
 from contextlib import closing
-from typing import Any
 
 import duckdb
 import pytest
@@ -16,17 +15,10 @@ import pytest
 from support.documents import environment, examples
 from support.sync_source import SECRET, Source
 
+SERVERS = ["mysql"]
+KINDS = ["duckdb"]
+
 EXECUTABLE = [sys.executable, "-c", "from binarrow.cli import main; main()", "verify"]
-
-
-@pytest.fixture(scope="session", params=["mysql"])
-def started(request: pytest.FixtureRequest, started: Any) -> Any:
-    return started
-
-
-@pytest.fixture
-def kind() -> str:
-    return "duckdb"
 
 
 @pytest.fixture

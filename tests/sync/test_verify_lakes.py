@@ -17,17 +17,10 @@ from support.oracles.iceberg_tables import catalog_of
 from support.servers.s3 import BUCKET
 from support.sync_source import Source
 
+SERVERS = ["mysql"]
+KINDS = ["delta", "iceberg", "delta+s3"]
+
 T = ("shop", "t")
-
-
-@pytest.fixture(scope="session", params=["mysql"])
-def started(request: pytest.FixtureRequest, started: Any) -> Any:
-    return started
-
-
-@pytest.fixture(params=["delta", "iceberg", "delta+s3"])
-def kind(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
 
 
 @pytest.fixture
