@@ -295,3 +295,23 @@ def test_the_stored_history_stays_small(table: Source) -> None:
     table.execute("ALTER TABLE t DROP COLUMN c03", "UPDATE t SET v = v + 1")
     table.sync()
     table.check("shop.t")
+
+
+@pytest.mark.parametrize("kind", ["delta"])
+def test_tables_that_are_read_again_together(table: Source) -> None:
+    """In a mirror, statements after which tables are read again do not cause a load each."""
+    table.execute("CREATE TABLE u LIKE t", "INSERT INTO u SELECT * FROM t")
+    table.sync()
+    table.execute(
+        "ALTER TABLE t ADD x DATETIME(6) DEFAULT CURRENT_TIMESTAMP(6)",
+        "UPDATE t SET v = v + 1 WHERE id = 1",
+        "ALTER TABLE u MODIFY s VARCHAR(20) DEFAULT 'x', MODIFY v TINYINT",
+        "DELETE FROM u WHERE id = 2",
+        "RENAME TABLE u TO w, t TO u, w TO t",
+        "ALTER TABLE t ADD y DATETIME(6) DEFAULT CURRENT_TIMESTAMP(6)",
+        "INSERT INTO t (id) VALUES (9)",
+    )
+    summary = table.sync()
+    table.check("shop.t", "shop.u")
+    assert [one.loads for one in summary.tables.values()] == [1, 1]
+    assert summary.commits <= 3

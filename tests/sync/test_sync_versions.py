@@ -313,3 +313,25 @@ def test_what_is_refused(source: Source) -> None:
         source.sync(mode="history")
     with pytest.raises(binarrow.ConfigError, match="mode='history'"):
         binarrow.sync(source.url, f"parquet+file:///{source.folder}/p", **SCD2)
+
+
+@pytest.mark.parametrize("mode", ["history", "scd2"])
+@pytest.mark.parametrize("kind", ["duckdb"])
+def test_changes_after_a_statement_that_needs_a_load(source: Source, mode: Any) -> None:
+    """The load begins at once, so changes after the statement in the same run are not left out."""
+    source.execute(
+        "CREATE TABLE a (id INT PRIMARY KEY, v INT)",
+        "INSERT INTO a VALUES (1, 1)",
+        "CREATE TABLE other (id INT PRIMARY KEY)",
+    )
+    source.sync(mode=mode, tables="shop.b,shop.other")
+    source.execute(
+        "INSERT INTO other VALUES (1)",
+        "RENAME TABLE a TO b",
+        "UPDATE b SET v = 2",
+        "UPDATE b SET v = 3",
+        "DELETE FROM b",
+    )
+    source.sync(mode=mode, tables="shop.b,shop.other")
+    found = {int(dict(row)["v"]) for row in source.read("shop.b").elements()}
+    assert {2, 3} <= found

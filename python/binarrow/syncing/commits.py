@@ -102,10 +102,17 @@ class Commits:
     @property
     def is_due(self) -> bool:
         """True if it is time for a commit."""
+        # The changes of a table that is to be loaded are left out until then. A mirror needs none
+        # of them, so several tables can be loaded after one commit.
+        if self.may_load and self._settings.mode != "mirror":
+            return True
         pending = self._tables.pending
         if not pending.is_empty:
             return pending.is_due
-        is_idle = time.monotonic() - self._committed > max(IDLE, self._settings.every)
+        waited = time.monotonic() - self._committed
+        if self.may_load and waited >= self._settings.every:
+            return True
+        is_idle = waited > max(IDLE, self._settings.every)
         state, position = self.state, self.position
         if position is None or state is None:
             return is_idle

@@ -247,8 +247,7 @@ class Follower:
                 if may_commit:
                     self._commits.commit()
                 return True
-            is_due = self._commits.may_load or self._commits.is_due
-            if may_commit and is_due and self._commits.commit():
+            if may_commit and self._commits.is_due and self._commits.commit():
                 return False
 
     def _apply(self, item: SchemaChange | Truncate) -> None:

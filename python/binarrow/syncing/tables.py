@@ -197,6 +197,8 @@ class Tables:
         if self.settings.mode == "history":
             LOG.warning("%s: %s: the history does not contain this", shown(name), why)
             return
+        if name in self.reloads:
+            return
         LOG.warning("%s: %s: its rows are read again", shown(name), why)
         self.reloads.add(name)
 
