@@ -20,8 +20,8 @@ from pyiceberg.catalog.sql import SqlCatalog
 from binarrow.syncing import (
     delta_folders,
     delta_table,
+    folder_table_set,
     iceberg_files,
-    iceberg_store,
     iceberg_table,
     lake,
     lake_tables,
@@ -53,7 +53,7 @@ PLACES: tuple[tuple[Any, str], ...] = (
     (delta_table.Table, "write"),
     (delta_table.Table, "write_versions"),
     (delta_table.Table, "end"),
-    (iceberg_store, "move_away"),
+    (folder_table_set, "move_away"),
     (iceberg_table, "_write"),
     (iceberg_files, "sync"),
     (SqlCatalog, "create_table"),

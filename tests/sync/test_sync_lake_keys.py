@@ -17,11 +17,11 @@ import pyarrow as pa
 import pytest
 
 from binarrow.syncing.delta_folders import LocalFolders
-from binarrow.syncing.delta_store import DeltaStore
-from binarrow.syncing.iceberg_store import IcebergStore
-from binarrow.syncing.lake_store import Store
+from binarrow.syncing.delta_table_set import DeltaTableSet
+from binarrow.syncing.folder_table_set import FolderTableSet
 from binarrow.syncing.lake_types import storable
 from binarrow.syncing.operations import Create, Operation, Write
+from binarrow.syncing.table_set import TableSet
 
 SEED = int(os.environ.get("BINARROW_SEED", "3"))
 COMMITS = 12 if "BINARROW_SEED" in os.environ else 7
@@ -64,30 +64,30 @@ KEYS: dict[str, tuple[pa.DataType, Callable[[Random], Any]]] = {
 }
 
 
-def apply(store: Store, operation: Operation, number: int) -> None:
-    stored = storable(store.format, operation)
-    table = store.table(NAME, "id")
+def apply(table_set: TableSet, operation: Operation, number: int) -> None:
+    stored = storable(table_set.format, operation)
+    table = table_set.table(NAME, "id")
     if isinstance(stored, Create):
-        table.create(stored.schema, store.mirror, number)
+        table.create(stored.schema, table_set.mirror, number)
     elif isinstance(stored, Write):
         table.write(stored, number)
 
 
-def rows_of(store: Store) -> list[dict[str, Any]]:
-    table: Any = store.table(NAME, "id")._table  # type: ignore[attr-defined]
-    found = table.to_pyarrow_table() if store.kind == "delta" else table.scan().to_arrow()
+def rows_of(table_set: TableSet) -> list[dict[str, Any]]:
+    table: Any = table_set.table(NAME, "id")._table  # type: ignore[attr-defined]
+    found = table.to_pyarrow_table() if table_set.kind == "delta" else table.scan().to_arrow()
     return list(found.to_pylist())
 
 
-def delta(lake: Path) -> Store:
-    return DeltaStore(LocalFolders(lake))
+def delta(lake: Path) -> TableSet:
+    return DeltaTableSet(LocalFolders(lake))
 
 
-@pytest.mark.parametrize("store", [delta, IcebergStore])
+@pytest.mark.parametrize("table_set", [delta, FolderTableSet])
 @pytest.mark.parametrize("key", [*KEYS, "two"])
-def test_keys(store: Callable[[Path], Store], key: str, tmp_path: Path) -> None:
+def test_keys(table_set: Callable[[Path], TableSet], key: str, tmp_path: Path) -> None:
     chosen = random.Random(SEED)
-    opened = store(tmp_path)
+    opened = table_set(tmp_path)
     columns = ["text", "tiny"] if key == "two" else [key]
     fields = [pa.field(name, KEYS[name][0]) for name in columns]
     schema = pa.schema([*fields, pa.field("v", pa.int32())])

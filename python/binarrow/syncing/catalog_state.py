@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
     from pyiceberg.table import Table
 
-    from binarrow.syncing.lake_store import Store
+    from binarrow.syncing.table_set import TableSet
 
 LOG = logging.getLogger("binarrow.sync")
 
@@ -75,11 +75,11 @@ NUMBERED = re.compile(r"(?:commit|structures|position)-(\d+)-")
 class CatalogState:
     """The state in files of a table of the catalog; see :class:`StateFolder`."""
 
-    def __init__(self, name: str, catalog: Catalog, store: Store, patience: float) -> None:
+    def __init__(self, name: str, catalog: Catalog, tables: TableSet, patience: float) -> None:
         self.shown = f"iceberg://{name}"
         self._catalog = catalog
-        self._errors = store.errors
-        self._all_errors: tuple[type[Exception], ...] = (*store.errors, CommitFailedException)
+        self._errors = tables.errors
+        self._all_errors: tuple[type[Exception], ...] = (*tables.errors, CommitFailedException)
         self._patience = patience
         self._sync = uuid.uuid4().hex[:12]
         """The ID of this sync, for the names of files."""

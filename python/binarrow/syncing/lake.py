@@ -28,9 +28,9 @@ from binarrow.syncing.stored_state import PUBLISHED, json_of_state, published, s
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from binarrow.syncing.lake_store import Store
     from binarrow.syncing.settings import Settings
     from binarrow.syncing.state_folder import StateFolder
+    from binarrow.syncing.table_set import TableSet
 
 VERSION = 1
 """The version of a position file."""
@@ -44,11 +44,11 @@ class Lake:
 
     repeats_deletes = False
 
-    def __init__(self, state: StateFolder, store: Store, settings: Settings) -> None:
+    def __init__(self, state: StateFolder, table_set: TableSet, settings: Settings) -> None:
         self._files = state
-        self._store = store
+        self._set = table_set
         self._patience = settings.busy_timeout
-        self._tables = LakeTables(state, store, settings)
+        self._tables = LakeTables(state, table_set, settings)
         self._sequence = 0
         self._rows = ""
         """The folder with the operations of the last commit."""
@@ -73,7 +73,7 @@ class Lake:
         """
         try:
             return self._load()
-        except self._store.errors as error:
+        except self._set.errors as error:
             raise self._tables.failed(error, "read") from None
 
     def _load(self) -> tuple[State, bytes] | None:
@@ -109,7 +109,7 @@ class Lake:
     def _checked(self, position: bytes) -> dict[str, Any]:
         """Parses a position file, checks its kind and version, and sets the ID of the sync."""
         stored: dict[str, Any] = json.loads(position)
-        if stored["kind"] != self._store.kind:
+        if stored["kind"] != self._set.kind:
             raise self._other_kind(stored["kind"])
         if stored["version"] != VERSION:
             raise SyncError(
@@ -128,10 +128,10 @@ class Lake:
         """
         try:
             stored, numbers = self._last_commit()
-        except self._store.errors as error:
+        except self._set.errors as error:
             raise self._tables.failed(error, "read") from None
-        bits = self._store.format.smallest_bits
-        errors = self._store.errors
+        bits = self._set.format.smallest_bits
+        errors = self._set.errors
         yield LakeSnapshot(stored, self._tables, numbers, bits, self._patience, errors)
 
     def _last_commit(self) -> tuple[tuple[State, bytes] | None, dict[Name, int]]:
@@ -159,12 +159,12 @@ class Lake:
         """
         try:
             self._check_free(names)
-        except self._store.errors as error:
+        except self._set.errors as error:
             raise self._tables.failed(error, "read") from None
 
     def _check_free(self, names: Sequence[Name]) -> None:
         for name in names:
-            place = self._store.find_other(name)
+            place = self._set.find_other(name)
             if place is not None:
                 self._files.check()
                 raise TableError(
@@ -186,7 +186,7 @@ class Lake:
             SyncError: A file cannot be written. If the commit was written, the next run completes
                 it.
         """
-        operations = [storable(self._store.format, one) for one in operations]
+        operations = [storable(self._set.format, one) for one in operations]
         if len(operations) >= STEPS:
             raise SyncError(f"a commit has {len(operations)} operations: use a lower every=")
         self._write(operations, state, copy)
@@ -208,7 +208,7 @@ class Lake:
                 self._files.write(structures, copy)
             stored = {
                 "version": VERSION,
-                "kind": self._store.kind,
+                "kind": self._set.kind,
                 "sync_id": self._tables.sync_id,
                 "sequence": sequence,
                 "structures": structures,

@@ -18,9 +18,9 @@ from binarrow.syncing.names import Name, shown
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from binarrow.syncing.lake_store import LakeTable
     from binarrow.syncing.lake_tables import LakeTables
     from binarrow.syncing.operations import Record, State
+    from binarrow.syncing.table_set import LakeTable
 
 RETRY = 0.2
 """Seconds between two checks of a table whose last commit is not complete."""

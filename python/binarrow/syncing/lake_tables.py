@@ -24,9 +24,9 @@ from binarrow.syncing.operations import (
 )
 
 if TYPE_CHECKING:
-    from binarrow.syncing.lake_store import LakeTable, Store
     from binarrow.syncing.settings import Settings
     from binarrow.syncing.state_folder import StateFolder
+    from binarrow.syncing.table_set import LakeTable, TableSet
 
 RETRY = 0.1
 """Seconds between two attempts to commit."""
@@ -35,15 +35,15 @@ RETRY = 0.1
 class LakeTables:
     """Tables, each of which contains the number of the last operation that was applied to it."""
 
-    def __init__(self, state: StateFolder, store: Store, settings: Settings) -> None:
+    def __init__(self, state: StateFolder, table_set: TableSet, settings: Settings) -> None:
         self._state = state
-        self._store = store
+        self._set = table_set
         self._patience = settings.busy_timeout
         self._progress = settings.progress
         self._selection = Selection(settings.tables, settings.exclude_tables)
         self._parks_all = settings.on_table_error == "park"
         self._reloads = Selection(settings.reload, ()) if settings.reload else None
-        self._properties = store.history if settings.mode == "history" else store.mirror
+        self._properties = table_set.history if settings.mode == "history" else table_set.mirror
         self.sync_id = f"binarrow-sync-{uuid.uuid4()}"
         """The name under which the tables contain the numbers."""
 
@@ -53,7 +53,7 @@ class LakeTables:
 
     def table(self, name: Name) -> LakeTable:
         """Returns a table as it is now."""
-        return self._store.table(name, self.sync_id)
+        return self._set.table(name, self.sync_id)
 
     def parks(self, name: Name) -> bool:
         """True if an error of a table is not an error of the sync."""
@@ -91,7 +91,7 @@ class LakeTables:
             self._make_durable(versions)
             for name, version in versions.items():
                 self.table(name).maintain(version)
-        except self._store.errors as error:
+        except self._set.errors as error:
             raise self.failed(error) from None
         return failed
 
@@ -105,7 +105,7 @@ class LakeTables:
         name = operation.name
         try:
             self._apply_patiently(operation, number, versions)
-        except self._store.table_errors as error:
+        except self._set.table_errors as error:
             if isinstance(operation, Rename):
                 raise self.failed(error) from None
             if not self.parks(name):
@@ -135,13 +135,13 @@ class LakeTables:
             try:
                 self._state.check()
                 self._apply(operation, number, versions)
-            except self._store.conflicts:
+            except self._set.conflicts:
                 if time.monotonic() >= deadline:
                     raise TargetBusyError(
                         f"{shown(operation.name)}: another program changes the table of the target"
                         " all the time: end it first"
                     ) from None
-            except self._store.errors as error:
+            except self._set.errors as error:
                 if not self._state.is_transient(error) or time.monotonic() >= deadline:
                     raise
             else:
@@ -156,7 +156,7 @@ class LakeTables:
         if isinstance(operation, Rename):
             if -1 < found < number:  # else it was renamed, and a later table may have the name
                 versions[operation.to] = versions.pop(name, table.version)
-                self._store.rename(name, operation.to)
+                self._set.rename(name, operation.to)
             return
         versions.setdefault(name, table.version)
         if found >= number or not self._is_own(operation, found):
@@ -165,7 +165,7 @@ class LakeTables:
             case Create(_, schema):
                 table.create(schema, self._properties, number)
             case Drop():
-                self._store.drop(name)
+                self._set.drop(name)
                 versions[name] = -1
             case Alter():
                 table.alter(operation, number)

@@ -114,7 +114,7 @@ def _check_deltalake(scheme: str) -> None:
 def _delta(rest: str, settings: Settings) -> Target:
     _check_deltalake("delta+file")
     from binarrow.syncing.delta_folders import LocalFolders
-    from binarrow.syncing.delta_store import DeltaStore
+    from binarrow.syncing.delta_table_set import DeltaTableSet
     from binarrow.syncing.lake import Lake
     from binarrow.syncing.local_state import LocalState
 
@@ -124,7 +124,7 @@ def _delta(rest: str, settings: Settings) -> Target:
             " delta+file:////var/lib/lake for an absolute path"
         )
     path = Path(rest[1:]).absolute()
-    return Lake(LocalState(path), DeltaStore(LocalFolders(path)), settings)
+    return Lake(LocalState(path), DeltaTableSet(LocalFolders(path)), settings)
 
 
 def _delta_s3(rest: str, settings: Settings) -> Target:
@@ -138,13 +138,13 @@ def _delta_s3(rest: str, settings: Settings) -> Target:
     del obstore
     from binarrow.syncing.bucket import Bucket
     from binarrow.syncing.delta_folders import StoreFolders
-    from binarrow.syncing.delta_store import DeltaStore
+    from binarrow.syncing.delta_table_set import DeltaTableSet
     from binarrow.syncing.lake import Lake
     from binarrow.syncing.store_state import StoreState
 
     bucket = Bucket.of_url(rest, settings.busy_timeout)
     state = StoreState(bucket)
-    return Lake(state, DeltaStore(StoreFolders(bucket, state)), settings)
+    return Lake(state, DeltaTableSet(StoreFolders(bucket, state)), settings)
 
 
 def _iceberg(rest: str, settings: Settings) -> Target:
@@ -156,7 +156,7 @@ def _iceberg(rest: str, settings: Settings) -> Target:
             "a target iceberg+file:// needs the package pyiceberg: pip install 'binarrow[iceberg]'"
         ) from None
     del pyiceberg, sqlalchemy
-    from binarrow.syncing.iceberg_store import IcebergStore
+    from binarrow.syncing.folder_table_set import FolderTableSet
     from binarrow.syncing.lake import Lake
     from binarrow.syncing.local_state import LocalState
 
@@ -166,7 +166,7 @@ def _iceberg(rest: str, settings: Settings) -> Target:
             " iceberg+file:////var/lib/lake for an absolute path"
         )
     path = Path(rest[1:]).absolute()
-    return Lake(LocalState(path), IcebergStore(path), settings)
+    return Lake(LocalState(path), FolderTableSet(path), settings)
 
 
 def _iceberg_catalog(rest: str, settings: Settings) -> Target:
@@ -178,7 +178,7 @@ def _iceberg_catalog(rest: str, settings: Settings) -> Target:
             "a target iceberg:// needs the package pyiceberg: pip install 'binarrow[iceberg]'"
         ) from None
     from binarrow.syncing.catalog_state import CatalogState
-    from binarrow.syncing.catalog_store import CatalogStore, errors_of_libraries
+    from binarrow.syncing.catalog_table_set import CatalogTableSet, errors_of_libraries
     from binarrow.syncing.errors import SyncError
     from binarrow.syncing.lake import Lake
     from binarrow.syncing.store_errors import first_line
@@ -203,8 +203,8 @@ def _iceberg_catalog(rest: str, settings: Settings) -> Target:
             f"the catalog {rest!r} cannot be reached, or refuses the credentials"
             f" ({first_line(error)}): check its settings"
         ) from None
-    store = CatalogStore(catalog)
-    return Lake(CatalogState(rest, catalog, store, settings.busy_timeout), store, settings)
+    tables = CatalogTableSet(catalog)
+    return Lake(CatalogState(rest, catalog, tables, settings.busy_timeout), tables, settings)
 
 
 def _parquet(rest: str, settings: Settings) -> Target:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 
 from pyiceberg.catalog.sql import SqlCatalog
-from pyiceberg.exceptions import CommitFailedException, NoSuchTableError, ValidationException
-from pyiceberg.table import Table
 from sqlalchemy.exc import SQLAlchemyError
 
 from binarrow.syncing.iceberg_table import IcebergTable, path_of
+from binarrow.syncing.iceberg_table_set import IcebergTableSet
 from binarrow.syncing.lake_folders import OWN, move_away, table_folder
-from binarrow.syncing.lake_types import Format
 from binarrow.syncing.names import Name, shown
 
 CATALOG = "catalog.db"
@@ -21,29 +18,11 @@ CATALOG = "catalog.db"
 DATA = "data"
 """The folder of the tables. A table that replaces another one has its own folder."""
 
-COMMON = {
-    "commit.manifest-merge.enabled": "true",
-    "commit.retry.num-retries": "0",  # the sync applies the operation again
-    "write.metadata.delete-after-commit.enabled": "true",
-    "write.metadata.previous-versions-max": "20",
-}
-MIRROR = {"write.target-file-size-bytes": str(64 << 20), **COMMON}
-"""The properties of a table with the current rows: a change of a row writes its file again."""
 
-HISTORY = {"write.target-file-size-bytes": str(256 << 20), **COMMON}
-"""The properties of a table with all changes."""
-
-
-class IcebergStore:
+class FolderTableSet(IcebergTableSet):
     """The Iceberg tables of a folder."""
 
-    kind = "iceberg"
-    format = Format("Iceberg", not_in_names=".", smallest_bits=32)
-    mirror: Mapping[str, str] = MIRROR
-    history: Mapping[str, str] = HISTORY
     errors: tuple[type[Exception], ...] = (OSError, SQLAlchemyError, ValueError)
-    table_errors: tuple[type[Exception], ...] = (NoSuchTableError, ValueError, NotImplementedError)
-    conflicts: tuple[type[Exception], ...] = (CommitFailedException, ValidationException)
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -76,17 +55,5 @@ class IcebergStore:
             self._catalog.drop_table(name)
             move_away(path_of(table.location()), self._path / OWN)
 
-    def rename(self, name: Name, to: Name) -> None:
-        """Renames a table. A table that already has the new name is replaced."""
-        self.drop(to)
-        self._catalog.create_namespace_if_not_exists(to[:1])
-        self._catalog.rename_table(name, to)
 
-    def _found(self, name: Name) -> Table | None:
-        try:
-            return self._catalog.load_table(name)
-        except NoSuchTableError:
-            return None
-
-
-__all__ = ["IcebergStore"]
+__all__ = ["FolderTableSet"]

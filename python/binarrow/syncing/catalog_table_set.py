@@ -4,26 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from pyiceberg.exceptions import (
-    CommitFailedException,
-    NoSuchNamespaceError,
-    NoSuchTableError,
-    RESTError,
-    ValidationException,
-)
+from pyiceberg.exceptions import RESTError
 
 from binarrow.syncing.iceberg_files import delete_unused, files_of
-from binarrow.syncing.iceberg_store import HISTORY, MIRROR
 from binarrow.syncing.iceberg_table import IcebergTable
-from binarrow.syncing.lake_types import Format
+from binarrow.syncing.iceberg_table_set import IcebergTableSet
 from binarrow.syncing.names import Name, shown
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
-    from pyiceberg.table import Table
 
 
 def errors_of_libraries() -> tuple[type[Exception], ...]:
@@ -40,19 +31,16 @@ def errors_of_libraries() -> tuple[type[Exception], ...]:
     return tuple(found)
 
 
-class CatalogStore:
+class CatalogTableSet(IcebergTableSet):
     """The tables of a catalog, which selects their places."""
 
-    kind = "iceberg"
-    format = Format("Iceberg", not_in_names=".", smallest_bits=32)
-    mirror: Mapping[str, str] = MIRROR
-    history: Mapping[str, str] = HISTORY
-    table_errors: tuple[type[Exception], ...] = (NoSuchTableError, ValueError, NotImplementedError)
-    conflicts: tuple[type[Exception], ...] = (CommitFailedException, ValidationException)
-
     def __init__(self, catalog: Catalog) -> None:
-        self._catalog = catalog
+        self._configured = catalog
         self.errors = (*errors_of_libraries(), ValueError)
+
+    @property
+    def _catalog(self) -> Catalog:
+        return self._configured
 
     def table(self, name: Name, sync_id: str) -> IcebergTable:
         """Returns a table as it is now."""
@@ -71,17 +59,5 @@ class CatalogStore:
             self._catalog.drop_table(name)
             delete_unused(table.io, files)
 
-    def rename(self, name: Name, to: Name) -> None:
-        """Renames a table. A table that already has the new name is replaced."""
-        self.drop(to)
-        self._catalog.create_namespace_if_not_exists(to[:1])
-        self._catalog.rename_table(name, to)
 
-    def _found(self, name: Name) -> Table | None:
-        try:
-            return self._catalog.load_table(name)
-        except (NoSuchTableError, NoSuchNamespaceError):
-            return None
-
-
-__all__ = ["CatalogStore", "errors_of_libraries"]
+__all__ = ["CatalogTableSet", "errors_of_libraries"]

@@ -60,8 +60,8 @@ class LakeTable(Protocol):
         """Compacts small files and deletes old ones, once in a number of versions."""
 
 
-class Store(Protocol):
-    """The tables of a folder."""
+class TableSet(Protocol):
+    """The tables of a lake: in a folder, a bucket or a catalog."""
 
     kind: str
     """The name of the format in a position file."""
@@ -91,4 +91,4 @@ class Store(Protocol):
         """Renames a table. A table that already has the new name is replaced."""
 
 
-__all__ = ["LakeTable", "Store"]
+__all__ = ["LakeTable", "TableSet"]

@@ -31,7 +31,7 @@ HISTORY = {"delta.targetFileSize": str(128 << 20), **RETENTION}
 """The properties of a table with all changes."""
 
 
-class DeltaStore:
+class DeltaTableSet:
     """The Delta tables of a lake."""
 
     kind = "delta"
@@ -75,4 +75,4 @@ class DeltaStore:
         self._folders.rename(name, to)
 
 
-__all__ = ["DeltaStore"]
+__all__ = ["DeltaTableSet"]
