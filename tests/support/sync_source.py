@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import uuid
 from collections.abc import Iterator
@@ -70,19 +71,22 @@ class Source:
         return f"{SCHEMES[self.kind]}:///{self.file}"
 
     @property
-    def has_commit(self) -> bool:
-        """True if the target contains a commit."""
+    def last_commit(self) -> object | None:
+        """A value that is another one after each commit of the target; None before the first."""
         if self.kind in CATALOGS:
             catalog = load_catalog("lake")
-            return catalog.table_exists(("_binarrow", "sync")) and any(
-                "binarrow.position" in str(one.summary)
-                for one in catalog.load_table(("_binarrow", "sync")).snapshots()
-            )
+            if not catalog.table_exists(("_binarrow", "sync")):
+                return None
+            snapshots = catalog.load_table(("_binarrow", "sync")).snapshots()
+            found = [one for one in snapshots if "binarrow.position" in str(one.summary)]
+            return found[-1].snapshot_id if found else None
         if self.store is not None:
-            return any("/structures-" in one for one in self.store.objects(self.prefix))
+            name = f"{self.prefix}/_binarrow/position.json"
+            has_position = name in self.store.objects(self.prefix)
+            return json.loads(self.store.read(name)).get("sequence") if has_position else None
         if self.kind != "duckdb":
-            return any(self.file.glob("_binarrow/position-*.json"))
-        return self.file.exists()
+            return max(self.file.glob("_binarrow/position-*.json"), default=None)
+        return self.file.stat().st_mtime_ns if self.file.exists() else None
 
     def other(self) -> Source:
         """Returns the server with another target."""

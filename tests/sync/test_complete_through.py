@@ -106,7 +106,7 @@ def test_no_commit_is_missing(source: Source) -> None:
     )
     checked, times = 0, set()
     with source.syncing() as progress, Writers(source, 3) as writers:
-        live.until(lambda: source.has_commit and progress.stats().complete_through)
+        live.until(lambda: source.last_commit and progress.stats().complete_through)
         deadline = time.monotonic() + 4
         while time.monotonic() < deadline:
             writers.is_paused = 1.5 < deadline - time.monotonic() < 2.5
@@ -130,7 +130,7 @@ def test_without_changes(source: Source) -> None:
     """It advances, in the target too, if the server has nothing to send; the position does not."""
     source.execute("CREATE TABLE t (id INT PRIMARY KEY)", "INSERT INTO t VALUES (1)")
     with source.syncing() as progress:
-        live.until(lambda: source.has_commit and progress.stats().complete_through)
+        live.until(lambda: source.last_commit and progress.stats().complete_through)
         first, position = readable(source)[0], progress.stats().position
         live.until(lambda: (readable(source)[0] or 0) > (first or 0))
         second = readable(source)[0]

@@ -78,12 +78,17 @@ def test_crash_of_a_commit(
     assert not [*folder.rglob(".part*")]
 
 
-def test_only_histories(source: Source) -> None:
+def test_files_of_another_program(source: Source) -> None:
     source.execute("CREATE TABLE t (id INT PRIMARY KEY, v INT)")
-    with pytest.raises(binarrow.ConfigError, match="mode='history'"):
-        binarrow.sync(source.url, f"parquet+file:///{source.folder}/x", mode="mirror")
     other = source.folder / "changes" / "shop" / "t"
     other.mkdir(parents=True)
     (other / "x.parquet").write_bytes(b"")
     with pytest.raises(binarrow.SyncError, match="no sync created"):
         sync(source)
+
+
+@pytest.mark.parametrize("mode", ["mirror", "scd2"])
+def test_other_modes_are_refused(mode: Any) -> None:
+    """The message names the targets to use instead."""
+    with pytest.raises(binarrow.ConfigError, match=r"use delta\+file:///FOLDER.*mode='history'"):
+        binarrow.sync("mysql://repl@localhost/", "parquet+file:///changes", mode=mode, once=True)

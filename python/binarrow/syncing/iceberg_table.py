@@ -248,6 +248,8 @@ class IcebergTable:
         same = found.append_column(PLACE, places).join(keys, list(names), join_type="left semi")
         if not same.num_rows:
             return None
+        if same.num_rows == found.num_rows:  # the file need not be read
+            return columns_of(self._opened().schema()).empty_table()
         is_same = pc.is_in(places, value_set=same.column(PLACE).combine_chunks())
         return self._read(task).filter(pc.invert(is_same))
 

@@ -18,8 +18,8 @@ from binarrow.syncing.operations import (
     Versions,
     Write,
 )
-from binarrow.syncing.reduce import divided, latest
-from binarrow.syncing.rows import ADDED, check_keys, with_envelope
+from binarrow.syncing.reduce import reduced
+from binarrow.syncing.rows import check_keys, with_envelope
 from binarrow.syncing.versions import versions
 
 if TYPE_CHECKING:
@@ -122,9 +122,8 @@ class Pending:
         if self._settings.mode == "scd2":
             self._operations.append(Versions(name, record.key, *versions(changes, record.key)))
             return
-        rows, deleted = divided(latest(changes, record.key))
         self._operations.append(
-            Write(name, record.key, rows.drop_columns(ADDED), deleted.select(record.key))
+            Write(name, record.key, *reduced(changes, record.key, record.schema.names))
         )
 
 

@@ -24,32 +24,49 @@ TIME = "_commit_timestamp"
 DELETED = ("delete", "update_preimage")
 
 
-def latest(changes: pa.Table, key: Sequence[str]) -> pa.Table:
-    """Returns the last change of each key. The changes are in the order of the log."""
+def reduced(
+    changes: pa.Table, key: Sequence[str], columns: Sequence[str]
+) -> tuple[pa.Table, pa.Table]:
+    """Returns the rows that exist after changes, and the keys of those that do not.
+
+    Only the last change of each key counts. Without earlier ones, and without deletes, the rows are
+    not copied.
+
+    Args:
+        changes: Changes in the order of the log.
+        key: The columns that identify a row.
+        columns: The columns of the rows that exist.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    is_deleted = pc.is_in(changes.column(CHANGE), value_set=pa.array(DELETED))
+    is_last = _last(changes, key)
+    rows, keys = changes.select([*columns]), changes.select([*key])
+    if is_last is None and not pc.any(is_deleted).as_py():
+        return rows, keys.slice(0, 0)
+    exists = pc.invert(is_deleted)
+    if is_last is not None:
+        exists, is_deleted = pc.and_(exists, is_last), pc.and_(is_deleted, is_last)
+    return rows.filter(exists), keys.filter(is_deleted)
+
+
+def _last(changes: pa.Table, key: Sequence[str]) -> pa.ChunkedArray | None:
+    """Returns a column that is true for the last change of each key; None if it is always true."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     count = changes.num_rows
     if count <= 1:
-        return changes
+        return None
     place = pc.cumulative_sum(pa.repeat(pa.scalar(1, pa.int64()), count))
     columns = [changes.column(name).combine_chunks() for name in key]
     names = [f"key{index}" for index in range(len(columns))]
     keys = pa.table([*columns, place], [*names, "place"])
     last = keys.group_by(names).aggregate([("place", "max")]).column("place_max")
     if len(last) == count:
-        return changes
-    order = pc.array_sort_indices(last.combine_chunks())
-    return changes.take(pc.subtract(last.combine_chunks().take(order), 1))
+        return None
+    return pc.is_in(place, value_set=last.combine_chunks())
 
 
-def divided(changes: pa.Table) -> tuple[pa.Table, pa.Table]:
-    """Returns the rows that exist afterwards, and those that are deleted."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    is_deleted = pc.is_in(changes.column(CHANGE), value_set=pa.array(DELETED))
-    return changes.filter(pc.invert(is_deleted)), changes.filter(is_deleted)
-
-
-__all__ = ["CHANGE", "ORDINAL", "TIME", "VERSION", "divided", "latest"]
+__all__ = ["CHANGE", "ORDINAL", "TIME", "VERSION", "reduced"]

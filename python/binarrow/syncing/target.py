@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Protocol
 
 from binarrow._native import ConfigError, shown_uri
+from binarrow.advice import message
 from binarrow.syncing.names import Name
 from binarrow.syncing.operations import Operation, Record, State
 from binarrow.syncing.settings import Settings
@@ -212,8 +213,11 @@ def _parquet(rest: str, settings: Settings) -> Target:
 
     if settings.mode != "history":
         raise ConfigError(
-            "a target parquet+file:// can only have mode='history': rows cannot be changed in"
-            " Parquet files"
+            message(
+                "rows in the files of a target parquet+file:// cannot be changed: for the current"
+                " rows, use delta+file:///FOLDER, whose tables are Parquet files with a log, or"
+                " duckdb:///FILE.duckdb. For all changes in Parquet files, use ⟦mode=history⟧"
+            )
         )
     if not rest.startswith("/") or rest == "/":
         raise ConfigError(
