@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import urllib.request
+from importlib.util import find_spec
 from pathlib import Path
 
 import duckdb
@@ -52,6 +53,24 @@ def test_once(shop: Source) -> None:
     ran = run(shop, "--once")
     assert (ran.returncode, ran.stderr) == (0, "")
     assert "shop.t" in ran.stdout
+    shop.check("shop.t")
+
+
+def test_the_process_does_not_import_pandas(shop: Source) -> None:
+    """pyarrow would import it: 0.2 s, which is a fifth of a short sync."""
+    assert find_spec("pandas")
+    code = """if True:
+        import sys
+        from binarrow.cli import main
+        try:
+            main()
+        finally:
+            assert "pyarrow" in sys.modules
+            assert "pandas" not in sys.modules
+    """
+    command = [sys.executable, "-c", code, *arguments(shop, "--once")[len(EXECUTABLE) - 1 :]]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert (ran.returncode, ran.stderr) == (0, "")
     shop.check("shop.t")
 
 

@@ -9,6 +9,7 @@ import typer
 from binarrow import __version__
 from binarrow.cli.command import SETTINGS, exit_codes, show_help_without_command
 from binarrow.cli.lazy import lazy_group
+from binarrow.cli.no_pandas import refuse_pandas
 from binarrow.supported import TESTED
 
 COMMANDS = (
@@ -54,6 +55,7 @@ def options(
 
 def main() -> None:
     """The entry point of the executable."""
+    refuse_pandas()
     # If a reader closes the output early (`| head`), end without an error, like any Unix tool.
     if hasattr(signal, "SIGPIPE"):
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
