@@ -31,6 +31,7 @@ from pyiceberg.table import StaticTable
 from binarrow.syncing.iceberg_columns import altered, columns_of, renamed, replaced
 from binarrow.syncing.iceberg_files import delete_old, delete_unused, files_of, path_of, sync_file
 from binarrow.syncing.operations import Alter, End, Versions, Write
+from binarrow.syncing.reduce import places
 from binarrow.syncing.rows import TO_VERSION, VALID_TO
 from binarrow.syncing.versions import ended
 
@@ -239,33 +240,31 @@ class IcebergTable:
 
     def _without(self, task: FileScanTask, keys: pa.Table) -> pa.Table | None:
         """Returns the rows of a file that do not have one of the keys; None if none has one."""
-        import pyarrow as pa
         import pyarrow.compute as pc
 
         names = tuple(keys.column_names)
         found = self._read(task, names).select(names)
-        places = pa.array(range(found.num_rows), pa.int64())
-        same = found.append_column(PLACE, places).join(keys, list(names), join_type="left semi")
+        place = places(found.num_rows)
+        same = found.append_column(PLACE, place).join(keys, list(names), join_type="left semi")
         if not same.num_rows:
             return None
         if same.num_rows == found.num_rows:  # the file need not be read
             return columns_of(self._opened().schema()).empty_table()
-        is_same = pc.is_in(places, value_set=same.column(PLACE).combine_chunks())
+        is_same = pc.is_in(place, value_set=same.column(PLACE).combine_chunks())
         return self._read(task).filter(pc.invert(is_same))
 
     def _with_ends(self, task: FileScanTask, change: Versions) -> pa.Table | None:
         """Returns the rows of a file with the ends of current ones; None if none of them ends."""
-        import pyarrow as pa
         import pyarrow.compute as pc
 
         keys = self._read(task, (*change.key, TO_VERSION))
-        places = pa.array(range(keys.num_rows), pa.int64())
-        current = keys.select([*change.key]).append_column(PLACE, places)
+        place = places(keys.num_rows)
+        current = keys.select([*change.key]).append_column(PLACE, place)
         current = current.filter(pc.is_null(keys.column(TO_VERSION)))
         same = current.join(change.ended, list(change.key), join_type="inner")
         if not same.num_rows:
             return None
-        found = pc.index_in(places, value_set=same.column(PLACE).combine_chunks())
+        found = pc.index_in(place, value_set=same.column(PLACE).combine_chunks())
         rows = self._read(task)
         for name in (VALID_TO, TO_VERSION):
             values = pc.coalesce(same.column(name).combine_chunks().take(found), rows.column(name))

@@ -59,7 +59,7 @@ def _last(changes: pa.Table, key: Sequence[str]) -> pa.ChunkedArray | None:
     count = changes.num_rows
     if count <= 1:
         return None
-    place = pc.cumulative_sum(pa.repeat(pa.scalar(1, pa.int64()), count))
+    place = places(count)
     columns = [changes.column(name).combine_chunks() for name in key]
     names = [f"key{index}" for index in range(len(columns))]
     keys = pa.table([*columns, place], [*names, "place"])
@@ -69,4 +69,13 @@ def _last(changes: pa.Table, key: Sequence[str]) -> pa.ChunkedArray | None:
     return pc.is_in(place, value_set=last.combine_chunks())
 
 
-__all__ = ["CHANGE", "ORDINAL", "TIME", "VERSION", "reduced"]
+def places(count: int) -> pa.Array:
+    """Returns the numbers from 0 to `count` - 1, without a loop in Python."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    ones = pa.repeat(pa.scalar(1, pa.int64()), count)
+    return pc.subtract(pc.cumulative_sum(ones), 1)
+
+
+__all__ = ["CHANGE", "ORDINAL", "TIME", "VERSION", "places", "reduced"]

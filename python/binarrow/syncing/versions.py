@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from binarrow.syncing.reduce import CHANGE, DELETED, TIME, VERSION
+from binarrow.syncing.reduce import CHANGE, DELETED, TIME, VERSION, places
 from binarrow.syncing.rows import ADDED, FROM_VERSION, TO_VERSION, VALID_FROM, VALID_TO
 
 if TYPE_CHECKING:
@@ -27,8 +27,7 @@ def versions(changes: pa.Table, key: Sequence[str]) -> tuple[pa.Table, pa.Table]
 
     count = changes.num_rows
     numbers = key_numbers(changes, key)
-    places = pa.array(range(count), pa.int64())
-    order = pc.array_sort_indices(pc.add(pc.multiply(numbers, count), places))
+    order = pc.array_sort_indices(pc.add(pc.multiply(numbers, count), places(count)))
     changes, numbers = changes.take(order).combine_chunks(), numbers.take(order)
     is_same = pc.equal(numbers.slice(1), numbers.slice(0, max(count - 1, 0)))
     has_next = pa.concat_arrays([is_same, pa.array([False])])
