@@ -2385,6 +2385,8 @@ class NativeHistory:
         """Stores a complete copy of all tables."""
     def snapshot(self) -> list[tuple[str, str]]:
         """Returns a script for each database."""
+    def copy_to(self, path: _Path) -> None:
+        """Writes a copy of the stored history into a new file."""
     def extend(self, position: Position) -> None:
         """Moves the end of the last covered range forward to a position, up to which there are no more statements."""
     def prune(self, before: Position | str | datetime) -> None:

@@ -9,6 +9,7 @@ use super::store::{EntryKey, EntryRange, EntryRow, Store, StoreWrite, TimelineRo
 use crate::error::{Error, Result};
 use crate::position::Position;
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::time::Duration;
 
 /// A store, and the rows of one source that this process keeps in memory.
@@ -39,6 +40,11 @@ impl FollowedStore {
     /// See [`Store::try_lock`].
     pub(super) fn try_lock(&mut self, source: &str) -> Result<Option<String>> {
         self.base.try_lock(source)
+    }
+
+    /// See [`Store::copy_to`].
+    pub(super) fn copy_to(&mut self, path: &Path) -> Result<()> {
+        self.base.copy_to(path)
     }
 
     /// See [`Store::flush_interval`].

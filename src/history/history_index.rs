@@ -12,6 +12,7 @@ use super::timeline::Timeline;
 use crate::error::{Error, ErrorKind, Result};
 use crate::position::Position;
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -306,6 +307,11 @@ impl HistoryIndex {
             self.unflushed.insert(id);
         }
         Ok(())
+    }
+
+    /// Writes a copy of the store into a new file.
+    pub(super) fn copy_to(&mut self, path: &Path) -> Result<()> {
+        self.store.copy_to(path)
     }
 
     /// Stores how far the timelines reach.

@@ -15,6 +15,7 @@ use crate::cancel::CancelToken;
 use crate::ddl::TableName;
 use crate::error::{Error, Result};
 use crate::position::Position;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -392,6 +393,14 @@ impl SchemaHistory {
             }
             index.flush()
         })
+    }
+
+    /// Writes a copy of the stored history into a new file.
+    ///
+    /// # Errors
+    /// The history is not in a file, or the copy cannot be written.
+    pub fn copy_to(&self, path: &Path) -> Result<()> {
+        self.index.with(|index| index.copy_to(path))
     }
 
     /// Stores how far the log was read.

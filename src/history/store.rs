@@ -8,6 +8,7 @@ use crate::ddl::TableName;
 use crate::error::{Error, Result};
 use crate::position::{Position, file_number};
 use std::fmt;
+use std::path::Path;
 use std::time::Duration;
 
 /// A store of the histories of many sources. All calls may fail with an error of the file or server.
@@ -55,6 +56,14 @@ pub trait Store: Send {
 
     /// Makes all changes or none. They survive a loss of power after the return. The store must be locked.
     fn write(&mut self, source: &str, writes: &[StoreWrite]) -> Result<()>;
+
+    /// Writes a copy of the complete store into a new file, while others may read and write the store.
+    ///
+    /// # Errors
+    /// The store is not a file, or the copy cannot be written.
+    fn copy_to(&mut self, _path: &Path) -> Result<()> {
+        Err(Error::config(format!("{}: only a history in a file can be copied", self.place())))
+    }
 
     /// The interval at which the end of a timeline is written if there is nothing else to write.
     fn flush_interval(&self, _server: Option<&str>) -> Duration {

@@ -280,6 +280,11 @@ impl PyHistory {
         self.work(py, move |shared| shared.history().extend(&position))
     }
 
+    /// Writes a copy of the stored history into a new file.
+    fn copy_to(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        self.work(py, move |shared| shared.history().copy_to(&path))
+    }
+
     /// Returns a script for each database.
     fn snapshot(&self, py: Python<'_>) -> PyResult<Vec<(String, String)>> {
         self.work(py, |shared| {

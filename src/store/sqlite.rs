@@ -211,6 +211,17 @@ impl Store for SqliteStore {
         self.create()?;
         self.read(|connection| sql::write(connection, source, writes))
     }
+
+    /// The connection itself makes the copy. If another SQLite library of this process, such as that of Python, closed the same
+    /// file, the locks of this connection would be lost, and its log would be deleted.
+    ///
+    /// <https://www.sqlite.org/howtocorrupt.html#posix_advisory_locks_canceled_by_a_separate_thread_doing_close_>
+    fn copy_to(&mut self, path: &Path) -> Result<()> {
+        let Some(path) = path.to_str() else {
+            return Err(self.config("cannot be copied to a path that is not UTF-8"));
+        };
+        self.read(|connection| connection.execute("VACUUM INTO ?1", [path]).map(drop))
+    }
 }
 
 fn is_read_only(error: &rusqlite::Error) -> bool {

@@ -42,7 +42,7 @@ def test_kills(source: Source) -> None:
         source.execute(*table.created, table.filled(10 if number % 5 else LARGE))
     names = [*TABLES, "big", *(name for table in many for name in table.tables)]
     longest = SECONDS or (0.9 if source.kind == "duckdb" else 1.8)
-    sessions = 3 if source.kind == "duckdb" or GIVEN else 1
+    sessions = 3 if source.kind == "duckdb" else 1
     storms = [Storm(source.server, SEED + number, alters=number < 2) for number in range(sessions)]
     writers = [Writer(source.server, many, SEED + number) for number in range(sessions)]
     tables = ",".join(["shop.s*", *(f"shop.{one}" for one in names[len(TABLES) :])])
@@ -64,7 +64,7 @@ def test_kills(source: Source) -> None:
             last = source.last_commit if GIVEN and chosen.random() < 0.5 else None
             while process.poll() is None and source.last_commit == last:
                 time.sleep(0.02)
-                assert time.monotonic() - begin < max(30.0, 30 * SECONDS)
+                assert time.monotonic() - begin < (600 if GIVEN else 30)
             time.sleep(chosen.uniform(0.0, longest))
             assert process.poll() is None, messages.read_text()
             process.kill()

@@ -6,9 +6,7 @@ committed with the rows: a sync that starts again begins with it.
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Sequence
-from contextlib import closing
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -31,17 +29,24 @@ TYPES = TypeOptions(enum="text")
 class Structures:
     """The structures of tables, from a history that this object keeps."""
 
-    def __init__(self, file: Path, stored: bytes | None, *, is_mariadb: bool) -> None:
+    def __init__(
+        self,
+        file: Path,
+        stored: bytes | None,
+        *,
+        is_mariadb: bool,
+        committed: Position | None = None,
+    ) -> None:
+        """Opens the copy of a target, whose position is `committed`; or begins a new history."""
         self._file = file
         self._remove()
         if stored is not None:
             file.write_bytes(stored)
         self.history = SchemaHistory.open(self._file)
         self._is_mariadb = is_mariadb
-        covered = self.history.covered
-        self._copied: Position | None = covered[-1].stop if covered else None
-        """The end of the log in the last copy, which may be after the position of its commit."""
-        self._ranges = len(covered)
+        self._copied = committed
+        """A position of which the last copy has all statements before it."""
+        self._ranges = len(self.history.covered)
         """The number of ranges of logs in the last copy."""
 
     def _place(self, position: Position) -> Position | None:
@@ -111,13 +116,10 @@ class Structures:
             return None
         if committed is not None:
             self._prune(committed)
-        # Read first: the stream may add statements at any time.
-        covered = self.history.covered
         copy = self._file.with_name(self._file.name + ".copy")
         copy.unlink(missing_ok=True)
-        with closing(sqlite3.connect(self._file)) as database:
-            database.execute("VACUUM INTO ?", [str(copy)])
-        self._copied, self._ranges = covered[-1].stop, len(covered)
+        self.history.__binarrow_history__().copy_to(copy)
+        self._copied, self._ranges = position, len(self.history.covered)
         return copy.read_bytes()
 
     def _prune(self, before: Position) -> None:
@@ -131,7 +133,7 @@ class Structures:
         """True if there are statements in a position's log before it that the last copy lacks."""
         if self._copied is None or self._copied.server != position.server:
             return True
-        changes = self.history.changes(start=self._copied, stop=self._place(position))
+        changes = self.history.changes(start=self._place(self._copied), stop=self._place(position))
         return any(one.position.server == position.server for one in changes)
 
     def extend(self, position: Position) -> None:

@@ -166,7 +166,12 @@ def sync(
         folds = server.variables("lower_case_table_names").get("lower_case_table_names", "0")
         selection = Selection(settings.tables, settings.exclude_tables, ignores_case=folds != "0")
         structures = stack.enter_context(
-            Structures(place.structures_file, copy, is_mariadb=server.flavor == "mariadb")
+            Structures(
+                place.structures_file,
+                copy,
+                is_mariadb=server.flavor == "mariadb",
+                committed=None if state is None else state.position,
+            )
         )
         watch = stack.enter_context(SourceWatch(server, progress, every))
         return Follower(server, place, settings, structures, selection, watch).run(state)
