@@ -20,7 +20,7 @@ from support.sync_source import Source
 SERVERS = ["mysql"]
 KINDS = ["sql"]
 
-STRIDE = int(os.environ.get("BINARROW_SYNC_CRASHES", "41"))
+STRIDE = int(os.environ.get("BINARROW_SYNC_CRASHES", "61"))
 
 
 @pytest.mark.parametrize("kind", ["sql", "glue"])

@@ -21,7 +21,7 @@ from support.sync_source import Source
 SERVERS = ["mysql"]
 KINDS = ["delta+s3"]
 
-STRIDE = int(os.environ.get("BINARROW_SYNC_CRASHES", "23"))
+STRIDE = int(os.environ.get("BINARROW_SYNC_CRASHES", "41"))
 
 
 def test_changes(shop: Source) -> None:
