@@ -16,8 +16,8 @@ import pytest
 import binarrow
 from binarrow import ConfigError
 from binarrow.spark import sync
-from binarrow.spark.direct.delta import DeltaFiles
-from binarrow.spark.direct.iceberg import IcebergFiles
+from binarrow.spark.history_files.delta import DeltaFiles
+from binarrow.spark.history_files.iceberg import IcebergFiles
 from binarrow.spark.live.read_limit import IS_LIMITED
 from binarrow.spark.mirror.table import TableMirror
 from binarrow.spark.syncing.filled_columns import FILL, FilledColumns

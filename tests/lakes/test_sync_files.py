@@ -181,14 +181,14 @@ def test_statements(pair: Pair) -> None:
     pair.server.execute("INSERT INTO shop.t (id) VALUES (5)")
     pair.run("auto")
     assert len(pair.written("t")) == 3
-    pair.lake.spark.sql(f"ALTER TABLE {pair.name('auto', 'u')} {UNFIT[pair.lake.format]}")
+    pair.lake.spark.sql(f"ALTER TABLE {pair.name('auto', 'u')} {UNSUPPORTED[pair.lake.format]}")
     pair.server.execute("INSERT INTO shop.t (id) VALUES (6)", "INSERT INTO shop.u VALUES (2, 2)")
     pair.run()
     assert len(pair.written("t")) == 3
     pair.check("t", "u", "later")
 
 
-UNFIT = {
+UNSUPPORTED = {
     "delta": "ADD CONSTRAINT positive CHECK (id IS NULL OR id > 0)",
     "iceberg": "SET TBLPROPERTIES ('write.format.default' = 'avro')",
 }

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from binarrow.options import ENVELOPE_COLUMNS
-from binarrow.spark.direct.delta import DeltaFiles
-from binarrow.spark.direct.errors import UnfitError, UnreadableError
-from binarrow.spark.direct.iceberg import IcebergFiles
-from binarrow.spark.direct.target import BatchId, FileTarget, Outcome, file_prefix
-from binarrow.spark.direct.task import RESULT, Settings, TaskResult, document_task, file_task
+from binarrow.spark.history_files.delta import DeltaFiles
+from binarrow.spark.history_files.errors import UnreadableError, UnsupportedTableError
+from binarrow.spark.history_files.iceberg import IcebergFiles
+from binarrow.spark.history_files.target import BatchId, FileTarget, Outcome, file_prefix
+from binarrow.spark.history_files.task import RESULT, Settings, TaskResult, document_task, file_task
 from binarrow.spark.live.live_range import RangeReader
 from binarrow.spark.live.login import with_secret
 from binarrow.spark.schema import arrow_schema, tables_schema
@@ -30,8 +30,8 @@ from binarrow.syncing.names import Name, shown
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from binarrow.spark.direct.layout import Layout
-    from binarrow.spark.direct.writer import WrittenFile
+    from binarrow.spark.history_files.layout import Layout
+    from binarrow.spark.history_files.writer import WrittenFile
     from binarrow.spark.live.options import LiveOptions
     from binarrow.spark.mirror.table import TableMirror
     from binarrow.spark.source_options import SourceOptions
@@ -163,7 +163,7 @@ class FilesWriter(BatchWriter):
             self._layouts[name] = target.layout(mirror)
         except UnreadableError as error:  # the next batch tries again
             LOG.info("Spark writes a batch of %s: %s", shown(name), error)
-        except UnfitError as error:
+        except UnsupportedTableError as error:
             self._refused[name] = str(error)
 
     def _commit(
@@ -181,7 +181,7 @@ class FilesWriter(BatchWriter):
             unused = found.by_table.pop(name, [])
             try:
                 outcome = target.commit(mirror, layout, files, batch)
-            except UnfitError as error:
+            except UnsupportedTableError as error:
                 found.by_table[name] = unused
                 self._refused[name] = str(error)
                 raise _ObstacleError(f"{shown(name)}: {error}") from None

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from binarrow import ConfigError
-from binarrow.spark.direct.ranges import FORMAT, RangesSource
+from binarrow.spark.history_files.ranges import FORMAT, RangesSource
 from binarrow.spark.live.options import LiveOptions
 from binarrow.spark.live.place import SNAPSHOT
 from binarrow.spark.messages import naming_options

@@ -15,16 +15,16 @@ import pyarrow.parquet as pq
 import pytest
 from py4j.protocol import Py4JError
 
-from binarrow.spark.direct import writer
-from binarrow.spark.direct.errors import (
-    UnfitError,
+from binarrow.spark.history_files import writer
+from binarrow.spark.history_files.errors import (
     UnreadableError,
+    UnsupportedTableError,
     known_functions,
     layout_functions,
 )
-from binarrow.spark.direct.layout import Layout, check_storable, codec, is_exact
-from binarrow.spark.direct.target import BatchId, Outcome, local_folder
-from binarrow.spark.direct.writer import FileWriters
+from binarrow.spark.history_files.layout import Layout, check_storable, codec, is_exact
+from binarrow.spark.history_files.target import BatchId, Outcome, local_folder
+from binarrow.spark.history_files.writer import FileWriters
 from binarrow.spark.syncing.files import FilesWriter, _Found
 
 COLUMNS = pa.schema(
@@ -192,18 +192,18 @@ def test_local_folders(location: str, default: str, expected: str) -> None:
     ("location", "default"), [("s3a://b/lake", "file:///"), ("/lake", "hdfs://h:1")]
 )
 def test_other_folders(location: str, default: str) -> None:
-    with pytest.raises(UnfitError, match="not in a local or shared folder"):
+    with pytest.raises(UnsupportedTableError, match="not in a local or shared folder"):
         local_folder(location, default)
 
 
 def test_unfit_columns() -> None:
-    with pytest.raises(UnfitError, match="compressed with lzo"):
+    with pytest.raises(UnsupportedTableError, match="compressed with lzo"):
         codec("lzo")
     assert codec("UNCOMPRESSED") == "none"
     check_storable(COLUMNS, lists=True)
-    with pytest.raises(UnfitError, match="its column parts"):
+    with pytest.raises(UnsupportedTableError, match="its column parts"):
         check_storable(COLUMNS, lists=False)
-    with pytest.raises(UnfitError, match="its column d is duration"):
+    with pytest.raises(UnsupportedTableError, match="its column d is duration"):
         check_storable(pa.schema({"d": pa.duration("us")}), lists=True)
 
 
@@ -234,7 +234,10 @@ def test_files_of_a_lost_commit_stay(tmp_path: Path) -> None:
 def test_missing_functions() -> None:
     trace = "An error occurred while calling o1.commit. Trace:\npy4j.Py4JException: Method commit([]) does not exist"
     for error in (Py4JError(trace), TypeError("'JavaPackage' object is not callable")):
-        with pytest.raises(UnfitError, match="lacks a function"), known_functions("Delta"):
+        with (
+            pytest.raises(UnsupportedTableError, match="lacks a function"),
+            known_functions("Delta"),
+        ):
             raise error
     with pytest.raises(UnreadableError), layout_functions("Delta"):
         raise Py4JError("An error occurred while calling o1.metadata")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from binarrow.spark.direct.errors import UnfitError
+from binarrow.spark.history_files.errors import UnsupportedTableError
 from binarrow.spark.mirror.changes import same_name
 
 if TYPE_CHECKING:
@@ -101,11 +101,11 @@ def codec(name: str) -> str:
     """Returns the name of a compression in pyarrow.
 
     Raises:
-        UnfitError: Tasks do not support it.
+        UnsupportedTableError: Tasks do not support it.
     """
     found = {"uncompressed": "none"}.get(name.lower(), name.lower())
     if found not in {"none", "snappy", "gzip", "zstd"}:
-        raise UnfitError(f"its files are compressed with {name}")
+        raise UnsupportedTableError(f"its files are compressed with {name}")
     return found
 
 
@@ -113,7 +113,7 @@ def check_storable(columns: pa.Schema, *, lists: bool) -> None:
     """Checks that tasks store the values of all columns in the same form as Spark.
 
     Raises:
-        UnfitError: They do not, because of the type of a column.
+        UnsupportedTableError: They do not, because of the type of a column.
     """
     import pyarrow as pa
 
@@ -126,4 +126,4 @@ def check_storable(columns: pa.Schema, *, lists: bool) -> None:
     for field in columns:
         is_list = lists and types.is_list(field.type) and types.is_float32(field.type.value_type)
         if not is_list and not any(check(field.type) for check in checks):
-            raise UnfitError(f"the type of its column {field.name} is {field.type}")
+            raise UnsupportedTableError(f"the type of its column {field.name} is {field.type}")

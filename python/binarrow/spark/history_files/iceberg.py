@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from binarrow.spark.direct.errors import UnfitError, known_functions, layout_functions
-from binarrow.spark.direct.layout import Layout, check_storable, codec
-from binarrow.spark.direct.target import (
+from binarrow.spark.history_files.errors import UnsupportedTableError
+from binarrow.spark.history_files.layout import Layout, check_storable, codec
+from binarrow.spark.history_files.target import (
     BatchId,
+    FileTarget,
     Outcome,
     default_file_system,
     file_prefix,
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import SparkSession
 
-    from binarrow.spark.direct.writer import WrittenFile
+    from binarrow.spark.history_files.writer import WrittenFile
     from binarrow.spark.mirror.table import TableMirror
 
 _COMPRESSION = "write.parquet.compression-codec"
@@ -43,39 +44,25 @@ _TYPES = {
 text."""
 
 
-class IcebergFiles:
+class IcebergFiles(FileTarget):
     """Iceberg tables of a catalog of the session."""
+
+    format_name = "Iceberg"
 
     def __init__(self, spark: SparkSession) -> None:
         self._spark = cast("Any", spark)
         self._iceberg = self._spark._jvm.org.apache.iceberg  # noqa: SLF001 - its Java API
         self._default = default_file_system(spark)
 
-    def layout(self, mirror: TableMirror) -> Layout:
-        """Returns the layout of the files of a table.
-
-        Raises:
-            UnfitError: Only Spark's own writer can write them.
-        """
-        with layout_functions("Iceberg"):
-            return self._layout(self._table(mirror))
-
-    def commit(
-        self, mirror: TableMirror, layout: Layout, files: Sequence[WrittenFile], batch: BatchId
-    ) -> Outcome:
-        """Adds files to a table in one commit, unless the table has the batch already.
-
-        Raises:
-            UnfitError: Only Spark's own writer can write files of the table now.
-        """
-        if is_written(mirror, batch.query, batch.number) or _has_files(mirror, batch):
-            return Outcome.PRESENT
-        with known_functions("Iceberg"):
-            return self._commit(self._table(mirror), layout, files, batch)
+    def _layout_of(self, mirror: TableMirror) -> Layout:
+        return self._layout(self._table(mirror))
 
     def _commit(
-        self, table: Any, layout: Layout, files: Sequence[WrittenFile], batch: BatchId
+        self, mirror: TableMirror, layout: Layout, files: Sequence[WrittenFile], batch: BatchId
     ) -> Outcome:
+        if is_written(mirror, batch.query, batch.number) or _has_files(mirror, batch):
+            return Outcome.PRESENT
+        table = self._table(mirror)
         if not self._layout(table).has_columns_of(layout):
             return Outcome.CHANGED
         append = table.newAppend()
@@ -94,12 +81,12 @@ class IcebergFiles:
     def _layout(self, table: Any) -> Layout:
         properties = dict(table.properties())
         if table.spec().isPartitioned() or table.sortOrder().isSorted():
-            raise UnfitError("the table is partitioned or sorted")
+            raise UnsupportedTableError("the table is partitioned or sorted")
         found = [name for name in _PROPERTIES if name in properties]
         if found:
-            raise UnfitError(f"the table has the property {found[0]}")
+            raise UnsupportedTableError(f"the table has the property {found[0]}")
         if properties.get("write.format.default", "parquet") != "parquet":
-            raise UnfitError("the files of the table are not Parquet")
+            raise UnsupportedTableError("the files of the table are not Parquet")
         folder = local_folder(str(table.location()), self._default)
         return Layout(
             folder=str(Path(folder) / "data"),
@@ -119,7 +106,9 @@ class IcebergFiles:
         for column in schema.columns():
             kind = column.type().toString()
             if column.isRequired() or not (kind in _TYPES or kind.startswith("decimal(")):
-                raise UnfitError(f"the column {column.name()} is required, or its type is {kind}")
+                raise UnsupportedTableError(
+                    f"the column {column.name()} is required, or its type is {kind}"
+                )
         ids = {column.name(): column.fieldId() for column in schema.columns()}
         found = pa.schema(
             pa.field(field.name, field.type, metadata={"PARQUET:field_id": str(ids[field.name])})

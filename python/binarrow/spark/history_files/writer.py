@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from binarrow.spark.direct.statistics import statistics_of
+from binarrow.spark.history_files.statistics import statistics_of
 from binarrow.syncing.names import Name
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from binarrow.spark.direct.layout import Layout
+    from binarrow.spark.history_files.layout import Layout
 
 BUFFERED_BYTES = 64 << 20
 """The maximum memory of a task for rows of all tables that are not written yet."""

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from binarrow.spark.direct.errors import UnfitError
+from binarrow.spark.history_files.errors import (
+    UnsupportedTableError,
+    known_functions,
+    layout_functions,
+)
 
 if TYPE_CHECKING:
-    from binarrow.spark.direct.layout import Layout
-    from binarrow.spark.direct.writer import WrittenFile
+    from binarrow.spark.history_files.layout import Layout
+    from binarrow.spark.history_files.writer import WrittenFile
     from binarrow.spark.mirror.table import TableMirror
 
 
@@ -41,15 +46,20 @@ class Outcome(Enum):
     """The columns of the table have changed meanwhile. The files are not used."""
 
 
-class FileTarget(Protocol):
-    """The tables of a format."""
+class FileTarget(ABC):
+    """The tables of a format. The library of the format in the session commits the files."""
+
+    format_name: ClassVar[str]
+    """The name of the format in messages."""
 
     def layout(self, mirror: TableMirror) -> Layout:
         """Returns the layout of the files of a table.
 
         Raises:
-            UnfitError: Only Spark's own writer can write them.
+            UnsupportedTableError: Only Spark's own writer can write them.
         """
+        with layout_functions(self.format_name):
+            return self._layout_of(mirror)
 
     def commit(
         self, mirror: TableMirror, layout: Layout, files: Sequence[WrittenFile], batch: BatchId
@@ -57,21 +67,33 @@ class FileTarget(Protocol):
         """Adds files to a table in one commit, unless the table has the batch already.
 
         Raises:
-            UnfitError: Only Spark's own writer can write files of the table now.
+            UnsupportedTableError: Only Spark's own writer can write files of the table now.
         """
+        with known_functions(self.format_name):
+            return self._commit(mirror, layout, files, batch)
+
+    @abstractmethod
+    def _layout_of(self, mirror: TableMirror) -> Layout:
+        """Returns the layout of the files of a table."""
+
+    @abstractmethod
+    def _commit(
+        self, mirror: TableMirror, layout: Layout, files: Sequence[WrittenFile], batch: BatchId
+    ) -> Outcome:
+        """Adds files to a table; see :meth:`commit`."""
 
 
 def local_folder(location: str, default: str) -> str:
     """Returns the local path of a location, which may be a path of the default file system.
 
     Raises:
-        UnfitError: The location is not on a local file system.
+        UnsupportedTableError: The location is not on a local file system.
     """
     if location.startswith("/"):
         location = f"{default.rstrip('/')}{location}"
     found = re.fullmatch(r"file:(?://)?(/.*)", location)
     if found is None:
-        raise UnfitError("its files are not in a local or shared folder")
+        raise UnsupportedTableError("its files are not in a local or shared folder")
     return found[1].rstrip("/")
 
 

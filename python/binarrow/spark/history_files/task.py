@@ -16,9 +16,9 @@ from binarrow import (
     UnmatchedPatternWarning,
 )
 from binarrow.server.target import Target
-from binarrow.spark.direct.layout import Conversion, Layout
-from binarrow.spark.direct.ranges import partition_of
-from binarrow.spark.direct.writer import FileWriters, WrittenFile
+from binarrow.spark.history_files.layout import Conversion, Layout
+from binarrow.spark.history_files.ranges import partition_of
+from binarrow.spark.history_files.writer import FileWriters, WrittenFile
 from binarrow.spark.live.live_range import RangeReader
 from binarrow.spark.live.rows_partition import RowsPartition
 from binarrow.spark.messages import naming_options
@@ -88,7 +88,7 @@ def file_task(
     def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
 
-        from binarrow.spark.direct.task import write_ranges
+        from binarrow.spark.history_files.task import write_ranges
 
         texts = (text for batch in batches for text in batch.column(0).to_pylist())
         for result in write_ranges(settings, texts):

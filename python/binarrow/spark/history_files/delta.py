@@ -7,15 +7,21 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from binarrow.spark.direct.errors import UnfitError, known_functions, layout_functions
-from binarrow.spark.direct.layout import Layout, check_storable, codec
-from binarrow.spark.direct.target import BatchId, Outcome, default_file_system, local_folder
+from binarrow.spark.history_files.errors import UnsupportedTableError
+from binarrow.spark.history_files.layout import Layout, check_storable, codec
+from binarrow.spark.history_files.target import (
+    BatchId,
+    FileTarget,
+    Outcome,
+    default_file_system,
+    local_folder,
+)
 from binarrow.spark.schema import arrow_schema
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from binarrow.spark.direct.writer import WrittenFile
+    from binarrow.spark.history_files.writer import WrittenFile
     from binarrow.spark.mirror.table import TableMirror
 
 _FEATURES = {
@@ -36,8 +42,10 @@ _TYPE_CHANGES = "delta.typeChanges"
 """The property of a column whose type became wider. New files have the new type."""
 
 
-class DeltaFiles:
+class DeltaFiles(FileTarget):
     """Delta tables of a folder or a catalog."""
+
+    format_name = "Delta"
 
     def __init__(self, spark: SparkSession) -> None:
         self._spark = cast("Any", spark)
@@ -46,25 +54,8 @@ class DeltaFiles:
         self._default = default_file_system(spark)
         self._locations: dict[str, str] = {}
 
-    def layout(self, mirror: TableMirror) -> Layout:
-        """Returns the layout of the files of a table.
-
-        Raises:
-            UnfitError: Only Spark's own writer can write them.
-        """
-        with layout_functions("Delta"):
-            return self._layout(self._begin(mirror))
-
-    def commit(
-        self, mirror: TableMirror, layout: Layout, files: Sequence[WrittenFile], batch: BatchId
-    ) -> Outcome:
-        """Adds files to a table in one commit, unless the table has the batch already.
-
-        Raises:
-            UnfitError: Only Spark's own writer can write files of the table now.
-        """
-        with known_functions("Delta"):
-            return self._commit(mirror, layout, files, batch)
+    def _layout_of(self, mirror: TableMirror) -> Layout:
+        return self._layout(self._begin(mirror))
 
     def _commit(
         self, mirror: TableMirror, layout: Layout, files: Sequence[WrittenFile], batch: BatchId
@@ -106,17 +97,19 @@ class DeltaFiles:
 
         metadata = transaction.metadata()
         if metadata.partitionColumns().nonEmpty():
-            raise UnfitError("the table is partitioned")
+            raise UnsupportedTableError("the table is partitioned")
         self._check_features(transaction.protocol())
         properties = dict(self._map(metadata.configuration()))
         for name, value in properties.items():
             if name.startswith(_PROPERTIES) and value != "none":
-                raise UnfitError(f"the table has the property {name}")
+                raise UnsupportedTableError(f"the table has the property {name}")
         schema = StructType.fromJson(json.loads(metadata.schemaString()))
         for field in schema.fields:
             found = [key for key in field.metadata if key.startswith(_COLUMN_PROPERTIES)]
             if not field.nullable or found not in ([], [_TYPE_CHANGES]):
-                raise UnfitError(f"the column {field.name} has a constraint or a default")
+                raise UnsupportedTableError(
+                    f"the column {field.name} has a constraint or a default"
+                )
         columns = arrow_schema(schema)
         check_storable(columns, lists=True)
         return Layout(
@@ -131,7 +124,7 @@ class DeltaFiles:
         names = protocol.readerAndWriterFeatureNames()
         unknown = sorted(set(self._list(names)) - _FEATURES)
         if unknown:
-            raise UnfitError(f"the table has the features {', '.join(unknown)}")
+            raise UnsupportedTableError(f"the table has the features {', '.join(unknown)}")
 
     def _none(self) -> Any:
         return self._jvm.scala.Option.empty()

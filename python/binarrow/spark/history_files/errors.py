@@ -9,11 +9,11 @@ from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import PySparkException
 
 
-class UnfitError(Exception):
+class UnsupportedTableError(Exception):
     """Only Spark's own writer can write the files of a table. The message contains the reason."""
 
 
-class UnreadableError(UnfitError):
+class UnreadableError(UnsupportedTableError):
     """The properties of a table cannot be read now."""
 
 
@@ -25,7 +25,7 @@ def known_functions(format_name: str) -> Iterator[None]:
     not known whether the files are in the table.
 
     Raises:
-        UnfitError: A function is missing, so it was not called.
+        UnsupportedTableError: A function is missing, so it was not called.
     """
     try:
         yield
@@ -33,7 +33,9 @@ def known_functions(format_name: str) -> Iterator[None]:
         if isinstance(error, Py4JJavaError) or not _is_missing(error):
             raise
         reason = str(error).partition("\n")[0]
-        raise UnfitError(f"this version of {format_name} lacks a function: {reason}") from error
+        raise UnsupportedTableError(
+            f"this version of {format_name} lacks a function: {reason}"
+        ) from error
 
 
 def _is_missing(error: Exception) -> bool:
@@ -46,7 +48,7 @@ def layout_functions(format_name: str) -> Iterator[None]:
     """Runs code that only reads the properties of a table.
 
     Raises:
-        UnfitError: A function is missing.
+        UnsupportedTableError: A function is missing.
         UnreadableError: A function fails. Spark then writes the table, or raises its own error.
     """
     try:
