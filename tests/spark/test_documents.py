@@ -1,19 +1,17 @@
-"""The documentation's examples of Spark run as they are: in one process, because a JVM takes most of the time."""
+"""The documentation's examples of Spark run as they are, in the session of the other tests: a JVM takes most of the time."""
 
 from __future__ import annotations
 
-from support.documents import examples, needs_spark, run
-
-END = "the example ends"
+from support.documents import REPOSITORY, examples, needs_spark
 
 
-def test_examples(tmp_path):
+def test_examples(spark, monkeypatch, capsys):
+    monkeypatch.chdir(REPOSITORY)  # Spark was started there
     found = [code for code in examples("python") if needs_spark(code)]
     assert found
-    each = "".join(
-        f"exec({code!r}, {{'__name__': '__main__'}})\nprint({END!r})\n" for code in found
-    )
-    *printed, rest = run("python", each, tmp_path).split(END)
-    assert len(printed) == len(found)
-    assert all(part.strip() for part in printed)
-    assert not rest.strip()
+    for code in found:
+        names = {"__name__": "__main__"}
+        exec(code, names)
+        assert names["spark"].sparkContext is spark.sparkContext
+        assert capsys.readouterr().out.strip()
+    spark.catalog.clearCache()

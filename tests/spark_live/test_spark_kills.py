@@ -152,7 +152,7 @@ def test_killed_at_random_moments(tmp_path: Path) -> None:
         with killed_at_last(Query(tmp_path, server, "--crash")) as first:
             assert first.ended() == -signal.SIGKILL
         assert not list((tmp_path / "checkpoint").glob("commits/*"))
-        with Load(server, pause=0.02) as load:
+        with Load(server, pause=0.002) as load:
             until(lambda: load.transactions > 100)
             for _ in range(KILLS - 1):
                 with killed_at_last(Query(tmp_path, server)) as query:
