@@ -1,1 +1,1 @@
-"""Direct files: tasks write the Parquet files of a history, and the driver commits them."""
+"""Tasks write the Parquet files of a history, and the driver commits them."""

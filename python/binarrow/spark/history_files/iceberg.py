@@ -18,7 +18,7 @@ from binarrow.spark.history_files.target import (
     local_folder,
 )
 from binarrow.spark.schema import arrow_schema
-from binarrow.spark.syncing.history import BATCH, is_written
+from binarrow.spark.syncing.numbered import BATCH, is_written
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -105,19 +105,37 @@ class TableMirror:
         if folded.replaces_all:
             self._content(folded).writeTo(self.name).overwrite(lit(True))  # noqa: FBT003
             return
-        with _view(folded.frame) as view:
+        with named_view(folded.frame) as view:
             self.spark.sql(self._merge_sql(folded, view))
 
-    def set_columns(self, rows: DataFrame, key: Sequence[str], columns: Sequence[str]) -> None:
-        """Sets columns to the values in `rows`, which are matched by the key, in one commit."""
-        keys, values = (list(map(quoted_name, names)) for names in (key, columns))
-        on = " AND ".join(f"t.{one} = s.{one}" for one in keys)
-        is_equal = " AND ".join(f"t.{one} <=> s.{one}" for one in values)
-        sets = ", ".join(f"t.{one} = s.{one}" for one in values)
-        with _view(rows.select(*keys, *values)) as view:
+    def set_columns(
+        self, rows: DataFrame, key: Sequence[str], columns: Sequence[str], condition: str
+    ) -> None:
+        """Sets columns to the values in `rows`, which are matched by the key, in one commit.
+
+        Only rows of the table, `t` in SQL, to which the condition applies are changed.
+        """
+        with named_view(rows.select(*map(quoted_name, (*key, *columns)))) as view:
             self.spark.sql(
-                f"MERGE INTO {self.name} t USING {view} s ON {on}"
-                f" WHEN MATCHED AND NOT ({is_equal}) THEN UPDATE SET {sets}"
+                f"MERGE INTO {self.name} t USING {view} s ON {_is_same(key)} AND {condition}"
+                f" WHEN MATCHED AND NOT ({_is_equal(columns)})"
+                f" THEN UPDATE SET {_assignments(columns)}"
+            )
+
+    def replace_rows(self, rows: DataFrame, key: Sequence[str], columns: Sequence[str]) -> None:
+        """Replaces all rows of the table by `rows`, in one commit.
+
+        Columns that are not among the given ones keep their values in rows with the same key.
+        """
+        names = ", ".join(map(quoted_name, columns))
+        values = ", ".join(f"s.{quoted_name(one)}" for one in columns)
+        with named_view(rows.select(*map(quoted_name, columns))) as view:
+            self.spark.sql(
+                f"MERGE INTO {self.name} t USING {view} s ON {_is_same(key)}"
+                f" WHEN MATCHED AND NOT ({_is_equal(columns)})"
+                f" THEN UPDATE SET {_assignments(columns)}"
+                f" WHEN NOT MATCHED THEN INSERT ({names}) VALUES ({values})"
+                " WHEN NOT MATCHED BY SOURCE THEN DELETE"
             )
 
     def _merge_sql(self, folded: Folded, view: str) -> str:
@@ -150,6 +168,18 @@ class TableMirror:
         return folded.frame.alias("s").where(folded.is_inserted).selectExpr(*cells)
 
 
+def _is_same(key: Sequence[str]) -> str:
+    return " AND ".join(f"t.{one} = s.{one}" for one in map(quoted_name, key))
+
+
+def _is_equal(columns: Sequence[str]) -> str:
+    return " AND ".join(f"t.{one} <=> s.{one}" for one in map(quoted_name, columns))
+
+
+def _assignments(columns: Sequence[str]) -> str:
+    return ", ".join(f"t.{one} = s.{one}" for one in map(quoted_name, columns))
+
+
 _DELTA_FEATURES = {
     "timestamp_ntz": "delta.feature.timestampNtz",
     "variant": "delta.feature.variantType",
@@ -158,7 +188,8 @@ _DELTA_FEATURES = {
 
 
 @contextmanager
-def _view(frame: DataFrame) -> Iterator[str]:
+def named_view(frame: DataFrame) -> Iterator[str]:
+    """Gives a frame a name in SQL."""
     name = f"binarrow_{uuid.uuid4().hex}"
     frame.createOrReplaceTempView(name)
     try:

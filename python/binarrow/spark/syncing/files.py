@@ -11,9 +11,8 @@ import logging
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from binarrow.options import ENVELOPE_COLUMNS
 from binarrow.spark.history_files.delta import DeltaFiles
 from binarrow.spark.history_files.errors import UnreadableError, UnsupportedTableError
 from binarrow.spark.history_files.iceberg import IcebergFiles
@@ -22,9 +21,9 @@ from binarrow.spark.history_files.task import RESULT, Settings, TaskResult, docu
 from binarrow.spark.live.live_range import RangeReader
 from binarrow.spark.live.login import with_secret
 from binarrow.spark.schema import arrow_schema, tables_schema
-from binarrow.spark.syncing.batch import BatchWriter, Table, query_of
-from binarrow.spark.syncing.documents import Documents
+from binarrow.spark.syncing.batch import BatchWriter, query_of
 from binarrow.spark.syncing.history import evolve
+from binarrow.spark.syncing.tables import ENVELOPE
 from binarrow.syncing.names import Name, shown
 
 if TYPE_CHECKING:
@@ -47,9 +46,15 @@ class FilesWriter(BatchWriter):
     """The function for ``foreachBatch`` that writes a history. Its frames contain ranges."""
 
     def __init__(
-        self, *arguments: Any, options: SourceOptions, live: LiveOptions, **keywords: Any
+        self,
+        *arguments: Any,
+        format: Literal["delta", "iceberg"],  # noqa: A002 - Spark's word
+        options: SourceOptions,
+        live: LiveOptions,
+        **keywords: Any,
     ) -> None:
         super().__init__(*arguments, **keywords)
+        self._format = format
         self._live = live
         self._documents = tables_schema(types=options.read["types"])
         self._reader = RangeReader.of(options, arrow_schema(self._documents), live, is_stream=True)
@@ -61,7 +66,7 @@ class FilesWriter(BatchWriter):
 
     def __call__(self, frame: DataFrame, batch_id: int) -> None:
         """Writes the changes of a batch."""
-        batch = BatchId(query_of(frame), batch_id, self._may_have_leftovers)
+        batch = BatchId(query_of(frame, self._query_name), batch_id, self._may_have_leftovers)
         if self._is_direct and self._write_files(frame, batch):
             return
         task = document_task(self._reader, with_secret(self._live.target))
@@ -71,19 +76,20 @@ class FilesWriter(BatchWriter):
         """Writes a batch as files; false if Spark has to write it."""
         spark = frame.sparkSession
         if self._target is None:
-            is_delta = self._place.format == "delta"
-            self._target = DeltaFiles(spark) if is_delta else IcebergFiles(spark)
+            kind = DeltaFiles if self._format == "delta" else IcebergFiles
+            self._target = kind(spark)
         target = self._target
-        if self._is_first:
-            for name, _, mirror in self._opened(spark, set(), batch.query):
-                self._find_layout(target, name, mirror)
-            self._is_first = False
+        if self._tables.is_first:
+            for table in self._tables.opened(spark, set(), batch.query):
+                self._find_layout(target, table.name, table.mirror)
+            self._tables.is_first = False
         for _ in range(PASSES):
             found = self._decode(frame, batch)
             try:
                 self._check(found)
                 mirrors = self._evolved(target, spark, found, batch.query)
-                is_complete = not found.unknown and self._commit(target, mirrors, found, batch)
+                is_known = found.unknown.isdisjoint(mirrors)
+                is_complete = is_known and self._commit(target, mirrors, found, batch)
             except _ObstacleError as obstacle:
                 LOG.info("batch %d is written by Spark: %s", batch.number, obstacle)
                 return False
@@ -147,13 +153,15 @@ class FilesWriter(BatchWriter):
     ) -> dict[Name, TableMirror]:
         """Adds missing columns to the tables of a batch, and returns the tables."""
         mirrors = {}
-        envelope = {f"_{column}" for column in ENVELOPE_COLUMNS}
-        for name, structure, mirror in self._opened(spark, set(found.columns), query):
-            columns = [each - envelope for each in found.columns[name]]
-            table = Table(name, structure, Documents(rows=1, columns=columns), mirror)
-            evolve(mirror, tuple(self._known(table).fields))
-            self._find_layout(target, name, mirror)
-            mirrors[name] = mirror
+        for table in self._tables.opened(spark, set(found.columns), query):
+            name, mirror = table.name, table.mirror
+            with self._parked.parking(name):
+                columns = [frozenset(each - ENVELOPE) for each in found.columns[name]]
+                evolve(mirror, tuple(self.known(table, columns).fields))
+                self._find_layout(target, name, mirror)
+                mirrors[name] = mirror
+        for name in found.columns.keys() - mirrors.keys():  # dropped or parked
+            self._layouts.pop(name, None)
         return mirrors
 
     def _find_layout(self, target: FileTarget, name: Name, mirror: TableMirror) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from binarrow.spark.mirror.changes import Changes
 from binarrow.spark.mirror.columns import compare
+from binarrow.spark.syncing.numbered import numbered
 from binarrow.sql import quoted_name
 
 if TYPE_CHECKING:
@@ -16,18 +17,9 @@ if TYPE_CHECKING:
     from binarrow.spark.mirror.columns import Difference
     from binarrow.spark.mirror.table import TableMirror
 
-BATCH = "binarrow.sync.batch"
-"""The property of an Iceberg snapshot with the query and the number of the batch."""
-
 
 def append(mirror: TableMirror, rows: DataFrame, query: str, batch_id: int) -> None:
-    """Appends the rows of a batch, and adds columns that the table lacks.
-
-    Delta ignores a transaction of a query whose number it has. Iceberg has no such numbers: its
-    snapshots contain the number of their batch, and only the last batch of a query is repeated.
-    """
-    if mirror.format == "iceberg" and is_written(mirror, query, batch_id):
-        return
+    """Appends the rows of a batch, and adds columns that the table lacks."""
     fields = tuple(rows.schema.fields)
     difference = evolve(mirror, fields)
     ordered = rows.selectExpr(
@@ -37,12 +29,9 @@ def append(mirror: TableMirror, rows: DataFrame, query: str, batch_id: int) -> N
             for field in difference.evolved.fields
         )
     )
-    if mirror.format == "delta":
-        writer = ordered.write.format("delta").mode("append").option("txnAppId", query)
-        writer.option("txnVersion", batch_id).saveAsTable(mirror.name)
-    else:
-        mark = f"snapshot-property.{BATCH}"
-        ordered.writeTo(mirror.name).option(mark, f"{query} {batch_id}").append()
+    with numbered(mirror, query, batch_id) as is_new:
+        if is_new:
+            ordered.writeTo(mirror.name).append()
 
 
 def evolve(mirror: TableMirror, fields: tuple[StructField, ...]) -> Difference:
@@ -59,7 +48,4 @@ def _value(fields: Sequence[StructField], place: int | None) -> str:
     return "NULL" if place is None else quoted_name(fields[place].name)
 
 
-def is_written(mirror: TableMirror, query: str, batch_id: int) -> bool:
-    """True if an Iceberg table has the snapshot of a batch."""
-    snapshots = mirror.spark.table(f"{mirror.name}.snapshots")
-    return not snapshots.where(f"summary['{BATCH}'] = '{query} {batch_id}'").isEmpty()
+__all__ = ["append", "evolve"]

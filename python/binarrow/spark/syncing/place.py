@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
+import uuid
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from binarrow import ConfigError
 from binarrow.sql import quoted_name
+from binarrow.syncing.errors import SyncError
 from binarrow.syncing.lake_folders import OWN as OWN_OF_SYNC
-from binarrow.syncing.lake_folders import folder_name
+from binarrow.syncing.lake_folders import REMOVED, folder_name, move_away
 from binarrow.syncing.names import Name
 
 if TYPE_CHECKING:
@@ -84,6 +86,69 @@ class Place:
         if self.catalog is not None:
             spark.sql(f"CREATE NAMESPACE IF NOT EXISTS {self._namespace(database)}")
 
+    def drop(self, spark: SparkSession, name: Name) -> None:
+        """Drops a table."""
+        if self.catalog is not None:
+            spark.sql(f"DROP TABLE IF EXISTS {self.table(name)}")
+            return
+        # Delta does not drop a folder. It gets another name first, so that a query that is killed
+        # meanwhile does not find a part of the table in a local folder.
+        folder = "/".join((self.folder, *map(folder_name, name)))
+        own = f"{self.folder}/{OWN}"
+        if self.is_local:
+            Path(own).mkdir(exist_ok=True)
+            move_away(Path(folder), Path(own))
+        else:
+            _delete_remote(spark, folder, own)
+        spark.catalog.refreshByPath(folder)
+
+    def tables(self, spark: SparkSession, database: str) -> list[str]:
+        """Returns the names in Spark's SQL of all tables of a database that are in the target."""
+        if self.catalog is not None:
+            namespace = self._namespace(database)
+            found = spark.sql(f"SHOW NAMESPACES IN {quoted_name(self.catalog)}").collect()
+            if database.lower() not in {row.namespace.strip("`").lower() for row in found}:
+                return []
+            rows = spark.sql(f"SHOW TABLES IN {namespace}").where("NOT isTemporary").collect()
+            return [f"{namespace}.{quoted_name(row.tableName)}" for row in rows]
+        folder = f"{self.folder}/{folder_name(database)}"
+        paths = _local_folders(folder) if self.is_local else _remote_folders(spark, folder)
+        return [f"delta.{quoted_name(path)}" for path in sorted(paths)]
+
     def _namespace(self, database: str) -> str:
         assert self.catalog is not None  # noqa: S101 - a folder has no namespaces
         return f"{quoted_name(self.catalog)}.{quoted_name(database)}"
+
+
+def _local_folders(folder: str) -> list[str]:
+    """Returns the Delta tables in a folder."""
+    return [str(path.parent) for path in Path(folder).glob("*/_delta_log")]
+
+
+def _remote_folders(spark: SparkSession, folder: str) -> list[str]:
+    path, files = _file_system(spark, folder)
+    if not files.exists(path(folder)):
+        return []
+    found = [status.getPath().toString() for status in files.listStatus(path(folder))]
+    return [each for each in found if files.exists(path(f"{each}/_delta_log"))]
+
+
+def _delete_remote(spark: SparkSession, folder: str, own: str) -> None:
+    """Renames and deletes a folder of a file system that Spark reaches.
+
+    Raises:
+        SyncError: It cannot be renamed.
+    """
+    path, files = _file_system(spark, folder)
+    removed = path(f"{own}/{REMOVED}{uuid.uuid4()}")
+    files.mkdirs(path(own))
+    if not files.rename(path(folder), removed):
+        raise SyncError(f"{folder} cannot be dropped: it cannot be renamed")
+    files.delete(removed, True)  # noqa: FBT003 - with its content
+
+
+def _file_system(spark: Any, folder: str) -> tuple[Any, Any]:
+    """Returns Java's class of paths, and the file system of a folder."""
+    path = spark._jvm.org.apache.hadoop.fs.Path  # noqa: SLF001 - Spark has no Python functions
+    conf = spark._jsparkSession.sessionState().newHadoopConf()  # noqa: SLF001
+    return path, path(folder).getFileSystem(conf)

@@ -14,6 +14,7 @@ from binarrow.spark.live.table_check import NO_SUCH_TABLE
 from binarrow.spark.options import SCHEMA_OPTIONS
 from binarrow.spark.schema import schema_of_server
 from binarrow.syncing.names import Name, shown, split
+from binarrow.syncing.versions import version_before
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
@@ -30,6 +31,10 @@ class Structure:
     """Its columns, and the envelope."""
     key: tuple[str, ...]
     """The columns that identify a row; empty if there are none."""
+    version: int = -1
+    """The rows of a later SELECT contain all changes up to this version; -1 if it is not known."""
+    server: str = ""
+    """The server of the version."""
 
 
 class Structures:
@@ -60,12 +65,22 @@ class Structures:
 
         def ask() -> dict[Name, Structure]:
             with Server(self._live.target) as server:
-                found = {name: self._of(server, name) for name in names}
+                version = self._version_before_select(server)
+                found = {name: self._of(server, name, version) for name in names}
             return {name: structure for name, structure in found.items() if structure is not None}
 
         return patiently(ask, self._live.reconnect) if names else {}
 
-    def _of(self, server: Server, name: Name) -> Structure | None:
+    def _version_before_select(self, server: Server) -> int:
+        """Returns the version up to which later SELECT statements see all changes, or -1."""
+        # Another connection may reach another host, which may lack changes.
+        is_one = len(self._live.target.endpoints) == 1
+        position = server.position() if is_one else None
+        if position is None or position.visible_to_select is not True or not position.file:
+            return -1
+        return version_before(position)
+
+    def _of(self, server: Server, name: Name, version: int) -> Structure | None:
         try:
             key = server.describe(shown(name)).row_key
         except ServerError as error:
@@ -74,4 +89,4 @@ class Structures:
             raise
         has_history = self._options.history is not None or self._live.loads
         schema = schema_of_server(server, shown(name), has_history=has_history, **self._shaping)
-        return Structure(schema, key)
+        return Structure(schema, key, version, server.id)

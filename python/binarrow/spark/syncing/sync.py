@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import uuid
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -17,15 +18,16 @@ from binarrow.spark.source_options import SourceOptions
 from binarrow.spark.syncing.batch import BatchWriter
 from binarrow.spark.syncing.files import FilesWriter
 from binarrow.spark.syncing.filled_columns import FilledColumns
+from binarrow.spark.syncing.parked import ParkedTables
 from binarrow.spark.syncing.place import OWN, Place
+from binarrow.spark.syncing.policies import Policies
 from binarrow.spark.syncing.structures import Structures
-from binarrow.syncing.settings import patterns
+from binarrow.spark.syncing.tables import Tables
+from binarrow.syncing.settings import Mode, OnDrop, OnTableError, OnTruncate, patterns
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
-
-OnTruncate = Literal["apply", "keep", "fail"]
 
 STATE_FILE = "snapshotStateFile"
 """The option that names the file with the progress of a load."""
@@ -37,12 +39,14 @@ def sync(
     tables: str | Sequence[str],
     target: str,
     *,
-    mode: Literal["mirror", "history"] = "mirror",
+    mode: Mode = "mirror",
     exclude_tables: str | Sequence[str] | None = None,
     once: bool = False,
     every: float = 10.0,
     schema_changes: Literal["follow", "fail"] = "follow",
     on_truncate: OnTruncate = "apply",
+    on_drop: OnDrop = "keep",
+    on_table_error: OnTableError = "stop",
     files: Literal["auto", "spark"] = "auto",
     checkpoint: str | os.PathLike[str] | None = None,
     password_file: str | os.PathLike[str] | None = None,
@@ -59,7 +63,8 @@ def sync(
     tables, and started again with the same arguments, no change is lost or applied twice.
 
     Args:
-        spark: The session: a classic one, not Spark Connect, with the packages of the format.
+        spark: The session, with the packages of the format. With Spark Connect, the target is a
+            local folder of the server or a catalog, and Spark's own writer writes all files.
         url: The URL of the server, without a password.
         tables: The tables, as globs of ``database.table``. A table that is created later, and that
             they match, is added. To add other tables, start with a new target.
@@ -70,7 +75,9 @@ def sync(
         mode: ``"mirror"``: the tables have the current rows; each needs a primary key, or a unique
             key of columns that are NOT NULL. ``"history"``: they have all changes, with
             ``_change_type``, ``_commit_version``, ``_commit_timestamp`` and ``_change_ordinal``.
-            ``"scd2"`` is not supported here: see :func:`binarrow.sync`.
+            ``"scd2"``: they have all versions of each row, with ``_valid_from``, ``_valid_to``,
+            ``_valid_from_version`` and ``_valid_to_version``, as in :func:`binarrow.sync`; each
+            needs a key.
         exclude_tables: Tables to leave out, as globs.
         once: If true, the query ends at the current end of the log.
         every: Seconds between the starts of two batches.
@@ -80,8 +87,16 @@ def sync(
             rows.
             ``"fail"`` raises an error.
         on_truncate: The reaction to TRUNCATE and to DROP TABLE followed by CREATE TABLE:
-            ``"apply"``, ``"keep"`` (the target keeps its rows) or ``"fail"``. A table that the
-            server has dropped keeps its rows in each case.
+            ``"apply"``, ``"keep"`` (the target keeps its rows) or ``"fail"``.
+        on_drop: The reaction if the server has dropped a table: ``"keep"`` (the target keeps the
+            table; a mirror with the rows of the batch before), ``"drop"`` (with ``mode="mirror"``,
+            the table is dropped in the target) or ``"fail"``. With ``mode="scd2"``, all versions of
+            its rows end.
+        on_table_error: The reaction to an error of one table: ``"stop"`` ends the query. ``"park"``
+            continues with the other tables. The table keeps the rows of the batch before. Its name
+            and the error are in the log of the driver and in the file ``CHECKPOINT.parked.json``
+            beside the checkpoint. To copy the table again, start with a new target. Errors of
+            reading the log end the query in each case.
         files: The writer of the files, with ``mode="history"``. With ``"auto"``, if the target is
             in a local or shared folder, tasks write Parquet files while they decode the log, and
             the driver commits them. ``numInputRows`` in the query's progress is then the number of
@@ -101,13 +116,21 @@ def sync(
         ConfigError: An argument is not valid.
         SchemaError, SyncError: By the query: a table cannot be synced. The message says what to do.
     """
-    _check(spark, mode, schema_changes, on_truncate, files, every)
+    policies = Policies(mode, schema_changes, on_truncate, on_drop, on_table_error, files)
+    if not every >= 0:
+        raise ConfigError("every is a number of seconds")
     place = Place.parse(target)
+    is_connect = "connect" in type(spark).__module__
+    if is_connect and place.catalog is None and not place.is_local:
+        raise ConfigError(
+            f"with Spark Connect, the target is a local folder or a catalog, not {target}: use"
+            " delta://CATALOG or iceberg://CATALOG, or a classic session"
+        )
     folder = _checkpoint(place, checkpoint)
     given = {
         **_selection(tables, exclude_tables),
         **_source(url, password_file),
-        "truncates": _TRUNCATES[on_truncate],
+        "truncates": "emit",
         "startingOffsets": SNAPSHOT,
         **_own(options or {}),
     }
@@ -121,63 +144,38 @@ def sync(
     with naming_options(hides_traceback=False):
         parsed = SourceOptions.parse(given)
     assert isinstance(parsed.place, LiveOptions)  # noqa: S101 - the options contain a URL
+    structures = Structures(parsed, parsed.place)
     filled = FilledColumns({**given, "startingOffsets": SNAPSHOT})
-    arguments = (place, Structures(parsed, parsed.place), filled, mode, schema_changes)
+    parked = ParkedTables(on_table_error, _parked_file(folder, given.get(STATE_FILE), policies))
+    tables_of_target = Tables(place, structures, filled, policies, parked)
+    arguments = (tables_of_target, filled, policies, parked)
     loads = parsed.place.loads
     register(spark)
     writer: BatchWriter
-    if mode == "history" and files == "auto" and place.may_be_local:
+    name = f"binarrow-sync-{uuid.uuid4().hex}" if is_connect else None
+    if mode == "history" and files == "auto" and place.may_be_local and not is_connect:
         spark.dataSource.register(RangesSource)
         source = FORMAT
-        writer = FilesWriter(*arguments, loads=loads, options=parsed, live=parsed.place)
+        writer = FilesWriter(
+            *arguments, loads=loads, format=place.format, options=parsed, live=parsed.place
+        )
     else:
         source = "binarrow"
-        writer = BatchWriter(*arguments, loads=loads)
+        writer = BatchWriter(*arguments, loads=loads, query_name=name)
     changes = spark.readStream.format(source).options(**given).load()
     stream = changes.writeStream.foreachBatch(writer).option("checkpointLocation", folder)
+    if name is not None:
+        stream = stream.queryName(name)
     if once:
         return stream.trigger(availableNow=True).start()
     return stream.trigger(processingTime=f"{every} seconds").start()
 
-
-_TRUNCATES: Mapping[OnTruncate, str] = {"apply": "emit", "keep": "skip", "fail": "error"}
 
 _RESERVED = (
     *("url", "tables", "table", "excludeTables", "truncates", "passwordFile", "layout", "envelope"),
     *("envelopePrefix", "json", "operations", "where", "oldValue", "splitKeyUpdates"),
 )
 """Options that the arguments set, or without which a target would be wrong."""
-
-
-def _check(
-    spark: SparkSession,
-    mode: str,
-    schema_changes: str,
-    on_truncate: str,
-    files: str,
-    every: float,
-) -> None:
-    if mode == "scd2":
-        raise ConfigError(
-            "mode='scd2' is not supported in Spark: use binarrow.sync, or compute the versions from"
-            " mode='history'"
-        )
-    words = {
-        "mode": (mode, ("mirror", "history")),
-        "schema_changes": (schema_changes, ("follow", "fail")),
-        "on_truncate": (on_truncate, tuple(_TRUNCATES)),
-        "files": (files, ("auto", "spark")),
-    }
-    for name, (word, known) in words.items():
-        if word not in known:
-            raise ConfigError(f"{name} is {' or '.join(map(repr, known))}, not {word!r}")
-    if not every >= 0:
-        raise ConfigError("every is a number of seconds")
-    if not hasattr(spark, "sparkContext") or "connect" in type(spark).__module__:
-        raise ConfigError(
-            "sync needs a classic session: with Spark Connect, the function that writes a batch"
-            " does not know the id of its query"
-        )
 
 
 def _checkpoint(place: Place, checkpoint: str | os.PathLike[str] | None) -> str:
@@ -187,6 +185,20 @@ def _checkpoint(place: Place, checkpoint: str | os.PathLike[str] | None) -> str:
     if not place.is_local:
         raise ConfigError("this target needs the argument checkpoint: a folder for the checkpoint")
     return f"{place.folder}/{OWN}/checkpoint"
+
+
+def _parked_file(folder: str, state: str | None, policies: Policies) -> Path | None:
+    """Returns the file with the parked tables: beside the checkpoint, or the state of the load."""
+    if "://" not in folder:
+        return Path(f"{folder}.parked.json")
+    if state is None or "://" in state:
+        if policies.on_table_error == "stop":
+            return None
+        raise ConfigError(
+            f"the checkpoint {folder} is not a local folder: on_table_error='park' then needs"
+            f' options={{"{STATE_FILE}": ...}} with the name of a local file'
+        )
+    return Path(f"{state}.parked.json")
 
 
 def _selection(tables: str | Sequence[str], excluded: str | Sequence[str] | None) -> dict[str, str]:

@@ -1,0 +1,244 @@
+"""The tables of a target: they are created, checked and dropped before a batch is written."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from pyspark.sql.types import StructField, StructType
+
+from binarrow import SchemaError
+from binarrow.options import ENVELOPE_COLUMNS
+from binarrow.spark.mirror.table import TableMirror
+from binarrow.spark.syncing.structures import Structure, Structures
+from binarrow.spark.syncing.versions import VALIDITY_FIELDS
+from binarrow.syncing.errors import TableError
+from binarrow.syncing.names import Name, check_letter_case, shown, split
+from binarrow.syncing.rows import VALIDITY
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from binarrow.spark.syncing.filled_columns import FilledColumns
+    from binarrow.spark.syncing.parked import ParkedTables
+    from binarrow.spark.syncing.place import Place
+    from binarrow.spark.syncing.policies import Policies
+
+LOG = logging.getLogger("binarrow.spark")
+
+QUERY = "binarrow.sync.query"
+"""The property of a table with the id of the query that writes it."""
+
+NAME = "binarrow.sync.table"
+"""The property of a table with its name on the server. A name in the target may be changed."""
+
+KEY = "binarrow.sync.key"
+"""The property of a table with versions of rows: the columns of its key, as JSON. The changes
+before a DROP TABLE are read after it."""
+
+ENVELOPE = frozenset(f"_{name}" for name in ENVELOPE_COLUMNS)
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of a batch."""
+
+    name: Name
+    structure: Structure
+    mirror: TableMirror
+    has_versions: bool = False
+    """True if the target has all versions of its rows."""
+    is_dropped: bool = False
+    """True if the server has dropped it. The structure is then that of the target."""
+
+    @property
+    def own(self) -> list[StructField]:
+        """Its columns on the server, without the envelope."""
+        return [field for field in self.structure.schema.fields if field.name not in ENVELOPE]
+
+    def held(self) -> StructType:
+        """Returns the columns in the target, without those of versions of rows."""
+        held = self.mirror.schema()
+        assert held is not None  # noqa: S101 - it was created
+        if not self.has_versions:
+            return held
+        return StructType([field for field in held.fields if field.name not in VALIDITY])
+
+    def with_dropped_columns(self, logged: Iterable[Iterable[str]]) -> StructType:
+        """Returns the structure with the columns of rows that the server has dropped since.
+
+        Args:
+            logged: The sets of columns that the rows of the batch have.
+
+        Raises:
+            SchemaError: The target does not have one of them, so that its type is not known.
+        """
+        own = self.own
+        names = {field.name for field in own}
+        dropped = sorted(set().union(*logged) - names)
+        of_target = {field.name: field for field in self.held().fields}
+        unknown = [column for column in dropped if column not in of_target]
+        if unknown:
+            raise SchemaError(
+                f"{shown(self.name)}: rows in the log have the columns {', '.join(unknown)}, which"
+                " the server has dropped or renamed before they were read, so that their types are"
+                " not known: add the columns to the target, or leave the table out with"
+                " exclude_tables"
+            )
+        envelope = [field for field in self.structure.schema if field.name in ENVELOPE]
+        return StructType([*own, *(of_target[column] for column in dropped), *envelope])
+
+
+class Tables:
+    """The tables that exist in the target, and belong to this query."""
+
+    def __init__(
+        self,
+        place: Place,
+        structures: Structures,
+        filled: FilledColumns,
+        policies: Policies,
+        parked: ParkedTables,
+    ) -> None:
+        self._place = place
+        self._structures = structures
+        self._filled = filled
+        self._policies = policies
+        self._parked = parked
+        self._has_versions = policies.mode == "scd2"
+        self.created: set[Name] = set()
+        self._keys: dict[Name, tuple[str, ...]] = {}
+        self.is_first = True
+        """True in the first batch, which also creates the tables without changes."""
+
+    def of_database(self, spark: SparkSession, database: str, query: str) -> set[Name]:
+        """Returns the tables of a database that this query has created."""
+        found = {name for name in self.created if name[0] == database}
+        for target in self._place.tables(spark, database):
+            properties = _properties(spark, target)
+            if properties.get(QUERY) == query and NAME in properties:
+                found.add(split(properties[NAME]))
+        return found
+
+    def opened(self, spark: SparkSession, changed: set[Name], query: str) -> Iterator[Table]:
+        """Creates or checks each table of a batch, and then yields it."""
+        self._parked.begin(query)
+        names = changed | set(self._structures.selected()) if self.is_first else changed
+        names = {name for name in names if not self._parked.has(name)}
+        check_letter_case(names | self.created)
+        structures = self._structures.of(names)
+        for name in sorted(names):
+            table = None
+            with self._parked.parking(name):
+                structure = structures.get(name)
+                properties = {QUERY: query, NAME: shown(name)}
+                if structure is not None and self._has_versions:
+                    properties[KEY] = json.dumps(structure.key)
+                target = self._place.table(name)
+                mirror = TableMirror(spark, target, self._place.format, properties)
+                if structure is None:
+                    table = self._dropped(name, mirror)
+                else:
+                    self._check(name, structure)
+                    self._begin(name, structure, mirror)
+                    table = Table(name, structure, mirror, has_versions=self._has_versions)
+            if table is not None:
+                yield table
+
+    def _check(self, name: Name, structure: Structure) -> None:
+        if not structure.key and self._policies.needs_key:
+            raise TableError(
+                name,
+                f"mode={self._policies.mode!r} needs a key, and there is none in {shown(name)}: add"
+                " a primary key to the table, leave it out with exclude_tables, or use"
+                " mode='history'",
+            )
+        if self._has_versions:
+            names = {field.name.lower() for field in structure.schema.fields}
+            taken = sorted(names.intersection(VALIDITY))
+            if taken:
+                raise TableError(
+                    name,
+                    f"{shown(name)} has a column {taken[0]}, which is the name of a column that"
+                    " mode='scd2' adds: leave the table out with exclude_tables",
+                )
+
+    def _begin(self, name: Name, structure: Structure, mirror: TableMirror) -> None:
+        """Creates a table, or checks that this query has created it."""
+        if name not in self.created:
+            if mirror.schema() is None:
+                self._place.create_namespace(mirror.spark, name[0])
+                mirror.create(_plain(self._fields(structure)))
+                self._keys[name] = structure.key
+            else:
+                self._restore(name, mirror)
+            self.created.add(name)
+        if self._has_versions and self._keys.get(name) != structure.key:
+            mirror.set_property(KEY, json.dumps(structure.key))
+            self._keys[name] = structure.key
+
+    def _restore(self, name: Name, mirror: TableMirror) -> None:
+        """Reads the state of a table, after a check that this query has created it."""
+        properties = _properties(mirror.spark, mirror.name)
+        if properties.get(QUERY) != mirror.properties[QUERY]:
+            raise TableError(
+                name,
+                f"the target has a table {mirror.name} that another program or another query has"
+                " created: delete it, or choose another target; if it is of this sync, use the"
+                " checkpoint of the earlier runs",
+            )
+        self._filled.restore(name, properties)
+        self._keys[name] = tuple(json.loads(properties.get(KEY, "[]")))
+
+    def _fields(self, structure: Structure) -> list[StructField]:
+        """The columns of the target."""
+        fields = structure.schema.fields
+        if self._policies.mode == "history":
+            return list(fields)
+        own = [field for field in fields if field.name not in ENVELOPE]
+        return [*own, *VALIDITY_FIELDS] if self._has_versions else own
+
+    def _dropped(self, name: Name, mirror: TableMirror) -> Table | None:
+        """Applies the policy for a table that the server does not have any more.
+
+        Returns the table if its changes before the statement are to be written.
+        """
+        if mirror.schema() is None:
+            LOG.warning("the server has no table %s any more: it is not copied", shown(name))
+            return None
+        if name not in self.created:
+            self._restore(name, mirror)
+        self.created.discard(name)
+        policies = self._policies
+        if policies.on_drop == "fail":
+            raise TableError(
+                name, f"{shown(name)} was dropped: continue with on_drop='keep' or 'drop'"
+            )
+        if policies.on_drop == "drop" and policies.mode == "mirror":
+            LOG.warning("%s was dropped: it is dropped in the target too", shown(name))
+            self._place.drop(mirror.spark, name)
+            return None
+        if policies.mode == "mirror":
+            LOG.warning(
+                "%s was dropped: the target keeps the rows of the batch before", shown(name)
+            )
+            return None
+        LOG.warning("%s was dropped: its rows stay in the target", shown(name))
+        known = Structure(StructType(), self._keys.get(name, ()))
+        table = Table(name, known, mirror, has_versions=self._has_versions, is_dropped=True)
+        return replace(table, structure=replace(known, schema=table.held()))
+
+
+def _properties(spark: SparkSession, target: str) -> dict[str, str]:
+    rows = spark.sql(f"SHOW TBLPROPERTIES {target}").collect()
+    return {row.key: row.value for row in rows}
+
+
+def _plain(fields: Iterable[StructField]) -> StructType:
+    return StructType([StructField(field.name, field.dataType) for field in fields])
+
+
+__all__ = ["ENVELOPE", "QUERY", "Table", "Tables"]
