@@ -17,7 +17,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from binarrow.spark import apply_changes, read_mirror
+from support import live
 from support.lakes import SETTINGS
+from support.servers.servers import Server
+from support.spark_sync import TABLES
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -25,9 +28,16 @@ if TYPE_CHECKING:
 FORMAT = os.environ.get("BINARROW_LAKE", "parquet")
 
 # Pipelines with AUTO CDC are there from Spark 4.2 on: that of Delta's environment.
-collect_ignore = [] if FORMAT == "delta" else ["test_pipeline.py", "test_sync_documents.py"]
+collect_ignore = (
+    []
+    if FORMAT == "delta"
+    else ["test_pipeline.py", "test_sync_connect.py", "test_sync_documents.py"]
+)
 if FORMAT == "parquet":
-    collect_ignore += ["test_sync.py", "test_sync_files.py", "test_sync_recipe.py"]
+    collect_ignore += [
+        *("test_sync.py", "test_sync_files.py", "test_sync_recipe.py"),
+        *("test_sync_columns.py", "test_sync_policies.py", "test_sync_versions.py"),
+    ]
 
 
 @dataclass
@@ -94,3 +104,14 @@ def lake(
     session.sparkContext.setLogLevel("ERROR")
     yield Lake(session, FORMAT, folder)
     session.stop()
+
+
+@pytest.fixture
+def server(request: pytest.FixtureRequest) -> Iterator[Server]:
+    with live.server(request.param) as started:
+        started.execute(
+            "CREATE DATABASE shop",
+            "GRANT SELECT ON shop.* TO live@'%'",
+            *(f"CREATE TABLE shop.{name} ({columns})" for name, columns in TABLES.items()),
+        )
+        yield started

@@ -153,6 +153,7 @@ def test_statements(pair: Pair) -> None:
         "CREATE TABLE shop.u (id INT PRIMARY KEY, a INT)",
         "INSERT INTO shop.t VALUES (1, 1, 'x'), (2, NULL, 'y')",
         "INSERT INTO shop.u VALUES (1, 1)",
+        "CREATE TABLE shop.dropped (id INT PRIMARY KEY)",
     )
     pair.run()
     first = pair.written("t")
@@ -182,10 +183,15 @@ def test_statements(pair: Pair) -> None:
     pair.run("auto")
     assert len(pair.written("t")) == 3
     pair.lake.spark.sql(f"ALTER TABLE {pair.name('auto', 'u')} {UNSUPPORTED[pair.lake.format]}")
-    pair.server.execute("INSERT INTO shop.t (id) VALUES (6)", "INSERT INTO shop.u VALUES (2, 2)")
+    pair.server.execute(
+        "INSERT INTO shop.t (id) VALUES (6)",
+        "INSERT INTO shop.u VALUES (2, 2)",
+        "INSERT INTO shop.dropped VALUES (9)",
+        "DROP TABLE shop.dropped",
+    )
     pair.run()
     assert len(pair.written("t")) == 3
-    pair.check("t", "u", "later")
+    pair.check("t", "u", "later", "dropped")  # of `dropped` also what was read after DROP TABLE
 
 
 UNSUPPORTED = {
