@@ -26,6 +26,10 @@ pub(crate) fn push(out: &mut Vec<u8>, value: u64) {
             out.extend_from_slice(&digits);
         }
         1000..10_000 => out.extend_from_slice(&four(value)),
+        10_000..100_000_000 => {
+            push(out, value / 10_000);
+            out.extend_from_slice(&four(value % 10_000));
+        }
         _ => push_digits(out, value, 1),
     }
 }
