@@ -28,7 +28,7 @@ mod table_plan;
 mod type_options;
 mod widen;
 
-pub(crate) use builder::{VarBytes, VariantColumn};
+pub(crate) use builder::{CellLength, TextOf, VarBytes, VariantColumn};
 pub use commit_details::CommitDetails;
 pub(crate) use concat::concat;
 pub use conform::{Conform, OnSchemaChange};
@@ -39,7 +39,9 @@ pub use mask::{Mask, Masks};
 pub use row_images::{ChangeImages, RowImages};
 pub use selection::Selection;
 pub use spare::SpareVectors;
-pub use table_builder::{RowCells, TableBuilder};
+pub use table_builder::{
+    RowCells, RowCounts, StoredChanges, StoredImages, StoredRows, TableBuilder,
+};
 pub use table_plan::{ColumnNames, PartialImages, PlanOptions, TablePlan};
 pub use type_options::{
     Enumeration, Geometry, InvalidText, Json, Profile, Time, TypeOptions, ZeroDates,

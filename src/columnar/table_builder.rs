@@ -7,8 +7,10 @@ mod partial_update;
 mod placed_rows;
 mod row_cells;
 mod row_columns;
+mod row_error;
 mod runs;
 mod sides;
+mod stored_rows;
 mod updates;
 
 use super::envelope_builder::{ChangeType, EnvelopeBuilder, Stamp};
@@ -27,6 +29,7 @@ pub use row_cells::RowCells;
 use row_columns::RowColumns;
 use sides::Sides;
 use std::sync::Arc;
+pub use stored_rows::{StoredChanges, StoredImages, StoredRows};
 use updates::KeyPlaces;
 
 /// Appends rows events, each completely or not at all, and returns record batches.
@@ -58,6 +61,17 @@ pub struct RowCounts {
 }
 
 impl RowCounts {
+    /// The counts of an event with changes of one kind.
+    pub(crate) fn of(kind: RowsKind, changes: u64) -> Self {
+        let mut counts = Self::default();
+        match kind {
+            RowsKind::Write => counts.inserts = changes,
+            RowsKind::Update => counts.updates = changes,
+            RowsKind::Delete => counts.deletes = changes,
+        }
+        counts
+    }
+
     /// The number of changes: an update is one.
     pub const fn changes(&self) -> u64 {
         self.inserts + self.updates + self.deletes
@@ -161,16 +175,7 @@ impl TableBuilder {
             Err((row, error)) => {
                 self.sides.truncate(first_row);
                 self.envelope.truncate(first_row, self.present_width());
-                let error = match self.plan.given_by {
-                    Some(keyword) if error.kind() == ErrorKind::Malformed => error.advise(format_args!(
-                        "the probable cause is that the structure of the table given with {keyword} differs from its structure \
-                         at this position"
-                    )),
-                    _ => error,
-                };
-                let table = &self.plan.table;
-                let context = format!("table {}, row {} of the event", table.full_name(), row + 1);
-                Err(error.context(context).of_table(&table.database, &table.table))
+                Err(self.plan.row_error(row, error))
             }
         }
     }
@@ -297,7 +302,7 @@ impl TableBuilder {
                 return Err(self
                     .fill(event, row)
                     .err()
-                    .unwrap_or_else(|| (row, self.cell_error(error))));
+                    .unwrap_or_else(|| (row, self.plan.cell_error(error))));
             }
             if self.sides.are_full() || (rows.is_empty() && self.sides.have_placed_rows()) {
                 let next = *count;
@@ -314,7 +319,7 @@ impl TableBuilder {
         let filled = self.sides.fill(event.rows, event.kind, &self.plan);
         let Err((row, error)) = filled else { return Ok(()) };
         let row = if row < self.rows() { self.envelope.row_in_event(row) } else { next };
-        Err((row, self.cell_error(error)))
+        Err((row, self.plan.cell_error(error)))
     }
 
     /// Checks that rows contain all columns that are required.
@@ -422,7 +427,7 @@ impl TableBuilder {
     /// Performs the checks that columns do once per event. An error contains its row in the event.
     fn seal(&mut self) -> Result<(), (u64, Error)> {
         let Err((row, error)) = self.sides.seal() else { return Ok(()) };
-        Err((self.envelope.row_in_event(row), self.cell_error(error)))
+        Err((self.envelope.row_in_event(row), self.plan.cell_error(error)))
     }
 
     /// The number of bytes of `_present` for each row.
@@ -430,18 +435,6 @@ impl TableBuilder {
         match self.plan.layout {
             Layout::Flat => self.plan.key_bits.len(),
             Layout::Nested => self.plan.key_bits.len() * 2,
-        }
-    }
-
-    fn cell_error(&self, (index, error): (usize, DecodeError)) -> Error {
-        let name = self.plan.column_name(index);
-        let column = self.plan.table.columns.get(index);
-        let is_text = column.is_some_and(|column| column.column_type.is_character());
-        let is_invalid = is_text && matches!(error, DecodeError::Text { .. });
-        let error = Error::from(error).context(format_args!("column {name}"));
-        match is_invalid {
-            true => error.advise("⟦invalid_text=replace⟧ or 'binary' accepts such cells"),
-            false => error,
         }
     }
 }

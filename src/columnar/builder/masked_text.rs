@@ -1,4 +1,4 @@
-//! The text of values of each type, for hashes: the text that `SELECT` prints. It does not depend
+//! The text of values of each type, for hashes and statements: the text that `SELECT` prints. It does not depend
 //! on the reader's options of types.
 //!
 //! | column | text that is hashed |
@@ -34,6 +34,19 @@ use crate::schema::{Column, ColumnType};
 use crate::value::{decimal, digits, float};
 use crate::wire::{Reader, Result};
 use std::sync::Arc;
+
+/// Reads a cell and appends its text.
+pub(crate) type TextOf = Box<dyn FnMut(&mut Reader<'_>, &mut Vec<u8>) -> Result<()> + Send>;
+
+/// The text of a column's cells, for statements that are written from them.
+pub(crate) fn text_of(
+    column: &Column,
+    options: &TypeOptions,
+    is_mariadb: bool,
+) -> std::result::Result<TextOf, Error> {
+    let mut cell = text_cell(column, options, is_mariadb)?;
+    Ok(Box::new(move |image, out| cell.read(image, out)))
+}
 
 /// The cells of a column as text.
 pub(super) fn text_cell(

@@ -45,6 +45,7 @@ pub(crate) use cells::{CellPlace, Cells};
 use character::Character;
 use compressed::Compressed;
 pub(crate) use length::CellLength;
+pub(crate) use masked_text::{TextOf, text_of};
 use primitive::Primitive;
 use ring::hmac;
 use std::sync::Arc;
