@@ -267,6 +267,7 @@ impl<R: ChunkRows> Reading<R> {
             progress: Progress::at(Arc::clone(&before)),
             committed: None,
             segment: 0,
+            written: None,
         };
         let upto = Upto::Place { end: after, tables: Arc::new([key]), count: 1 };
         Output::Batch(batch, Reach { base: before, gtids: None, upto })

@@ -1,6 +1,7 @@
 //! The batches that a reader returns.
 
 use super::resume::Progress;
+use super::rows_writer::WrittenRows;
 use crate::columnar::TablePlan;
 use crate::position::Position;
 use arrow_array::RecordBatch;
@@ -26,6 +27,8 @@ pub struct ChangeBatch {
     /// The number of the part of the log that was decoded together with it: the changes of a part precede those of the next one,
     /// and batches of one part may overlap.
     pub segment: u64,
+    /// The rows in the form of [`DecodeOptions::writer`](super::DecodeOptions), if it is given; `batch` then has no columns.
+    pub written: Option<WrittenRows>,
 }
 
 impl ChangeBatch {

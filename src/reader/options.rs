@@ -1,5 +1,6 @@
 //! Options of a reader.
 
+use super::rows_writer::RowsWriter;
 use super::unlogged_changes::UnloggedChanges;
 use crate::change::{Operations, TableFilter, UpdateRule};
 use crate::columnar::{EnvelopeColumn, PlanOptions};
@@ -28,6 +29,8 @@ pub struct DecodeOptions {
     pub unlogged: UnloggedChanges,
     /// True if rows that were rolled back inside a compressed transaction are returned too.
     pub emit_uncommitted: bool,
+    /// Writes rows in another form than Arrow; not with `filter`.
+    pub writer: Option<Arc<dyn RowsWriter>>,
 }
 
 /// The limits of a batch, besides the end of its segment.
@@ -57,6 +60,7 @@ impl Default for DecodeOptions {
             verify_checksum: true,
             unlogged: UnloggedChanges::default(),
             emit_uncommitted: false,
+            writer: None,
         }
     }
 }

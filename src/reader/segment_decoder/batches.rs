@@ -1,7 +1,7 @@
 //! The batches under construction, one per table, and the parts of the log that they deliver.
 
 use super::output::{Emit, Output};
-use super::slot::Slot;
+use super::slot::{Form, Slot};
 use crate::binlog::RowsEvent;
 use crate::change::UpdateRule;
 use crate::columnar::{SpareVectors, Stamp, TablePlan};
@@ -11,6 +11,7 @@ use crate::position::Position;
 use crate::reader::batch::ChangeBatch;
 use crate::reader::options::{BatchLimits, DecodeOptions};
 use crate::reader::resume::{Progress, Reach, TableKey, Upto};
+use crate::reader::rows_writer::RowsWriter;
 use crate::reader::stats::Stats;
 use crate::source::{Delivered, GtidPlaces, Left, start_of};
 use std::collections::HashMap;
@@ -21,6 +22,7 @@ pub(super) struct TableBatches {
     limits: BatchLimits,
     rule: UpdateRule,
     filter: Option<Arc<Filter>>,
+    writer: Option<Arc<dyn RowsWriter>>,
     slots: Vec<Slot>,
     by_name: HashMap<TableKey, usize>,
     /// The slots with rows, in the order of their first rows.
@@ -50,6 +52,7 @@ impl TableBatches {
             limits: options.limits,
             rule: options.update_rule,
             filter: options.filter.clone(),
+            writer: options.writer.clone(),
             slots: Vec::new(),
             by_name: HashMap::new(),
             active: Vec::new(),
@@ -99,15 +102,25 @@ impl TableBatches {
     /// Adds an empty batch for a plan's table.
     pub(super) fn add(&mut self, plan: Arc<TablePlan>) -> Result<usize> {
         let (index, key) = (self.slots.len(), plan.key());
-        self.slots.push(Slot::try_new(plan, self.rule, self.filter.as_deref(), &self.spare)?);
+        let form = Form {
+            rule: self.rule,
+            filter: self.filter.as_deref(),
+            writer: self.writer.as_deref(),
+        };
+        self.slots.push(Slot::try_new(plan, form, &self.spare)?);
         self.by_name.insert(key, index);
         Ok(index)
     }
 
     /// Continues a table under another plan, after its batch was returned.
     pub(super) fn replace(&mut self, index: usize, plan: Arc<TablePlan>) -> Result<()> {
+        let form = Form {
+            rule: self.rule,
+            filter: self.filter.as_deref(),
+            writer: self.writer.as_deref(),
+        };
         match self.slots.get_mut(index) {
-            Some(slot) => slot.replace(plan, self.rule, self.filter.as_deref(), &self.spare),
+            Some(slot) => slot.replace(plan, form, &self.spare),
             None => Ok(()),
         }
     }
@@ -155,7 +168,11 @@ impl TableBatches {
     ) -> Result<bool> {
         let Some(slot) = self.slots.get_mut(index) else { return Ok(false) };
         let was_empty = slot.builder.rows() == 0;
-        let counts = slot.builder.append(event, stamp)?;
+        let left_out = match left {
+            Left::Changes(left) => left,
+            Left::Nothing | Left::All => 0,
+        };
+        let counts = slot.builder.append(event, stamp, left_out)?;
         let changes = counts.changes();
         slot.take_in(stamp.commit_version, changes);
         if let (Left::Changes(left), Some(delivered)) = (left, delivered) {
@@ -210,8 +227,7 @@ impl TableBatches {
     ) -> Result<bool> {
         let Some(slot) = self.slots.get_mut(index) else { return Ok(true) };
         let plan = Arc::clone(slot.builder.plan());
-        let zero_dates: Vec<_> = slot.builder.take_zero_dates().collect();
-        for (column, count) in zero_dates {
+        for (column, count) in slot.builder.take_zero_dates() {
             *stats.zero_dates.entry(plan.column_label(column)).or_default() += count;
         }
         stats.matched_masks.extend(plan.matched_masks.iter().cloned());
@@ -227,8 +243,8 @@ impl TableBatches {
         // Pieces that end before the end of the rows end inside the last event.
         let changes: Vec<u64> = cuts.iter().map(|cut| slot.changes_before(*cut)).collect();
         let all_changes = if slot.is_in(self.version) { slot.changes() } else { 0 };
-        let images = slot.filter.is_some().then(|| slot.builder.images());
-        let batch = slot.builder.finish()?;
+        let images = slot.filter.as_ref().and_then(|_| slot.builder.images());
+        let (batch, mut written) = slot.builder.finish()?;
         let kept = match (&slot.filter, &images) {
             (Some(filter), Some(images)) => Some(filter.kept_rows(&batch, images)?),
             _ => None,
@@ -251,6 +267,8 @@ impl TableBatches {
                 progress: Progress::at(Arc::clone(start)),
                 committed: stats.time_span.map(|(_, last)| last),
                 segment: 0,
+                // The rows of a writer have one cut.
+                written: written.take(),
             };
             let upto = match goal {
                 Goal::Place { end, tables, count } if cut == rows => {

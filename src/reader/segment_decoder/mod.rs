@@ -16,6 +16,7 @@ mod output;
 mod parent;
 mod passed_over;
 mod rows;
+mod rows_builder;
 mod slot;
 mod span_context;
 mod statement_in_force;

@@ -33,6 +33,7 @@ impl Output {
     /// The bytes of its rows in memory.
     pub(in crate::reader) fn bytes(&self) -> usize {
         match self {
+            Self::Batch(ChangeBatch { written: Some(written), .. }, _) => written.bytes,
             Self::Batch(batch, _) => batch.batch.get_array_memory_size(),
             Self::Item(_) | Self::Note(_) | Self::End { .. } => 0,
         }

@@ -1,17 +1,27 @@
 //! A table's batch under construction, and the part of the table's changes that it completes.
 
+use super::rows_builder::RowsBuilder;
 use crate::binlog::RowsKind;
 use crate::change::UpdateRule;
-use crate::columnar::{SpareVectors, TableBuilder, TablePlan};
+use crate::columnar::{SpareVectors, TablePlan};
 use crate::error::Result;
 use crate::filter::{BoundFilter, Filter};
 use crate::reader::resume::TableKey;
+use crate::reader::rows_writer::RowsWriter;
 use crate::reader::stats::TableStats;
 use std::sync::Arc;
 
+/// The properties of rows that are the same for all tables.
+#[derive(Clone, Copy)]
+pub(super) struct Form<'f> {
+    pub(super) rule: UpdateRule,
+    pub(super) filter: Option<&'f Filter>,
+    pub(super) writer: Option<&'f dyn RowsWriter>,
+}
+
 /// A table's batch under construction.
 pub(super) struct Slot {
-    pub(super) builder: TableBuilder,
+    pub(super) builder: RowsBuilder,
     /// The filter of its rows.
     pub(super) filter: Option<BoundFilter>,
     pub(super) counts: TableStats,
@@ -32,11 +42,10 @@ pub(super) struct Slot {
 impl Slot {
     pub(super) fn try_new(
         plan: Arc<TablePlan>,
-        rule: UpdateRule,
-        filter: Option<&Filter>,
+        form: Form<'_>,
         spare: &SpareVectors,
     ) -> Result<Self> {
-        let (builder, filter) = building(plan, rule, filter, spare)?;
+        let (builder, filter) = building(plan, form, spare)?;
         Ok(Self {
             builder,
             filter,
@@ -54,11 +63,10 @@ impl Slot {
     pub(super) fn replace(
         &mut self,
         plan: Arc<TablePlan>,
-        rule: UpdateRule,
-        filter: Option<&Filter>,
+        form: Form<'_>,
         spare: &SpareVectors,
     ) -> Result<()> {
-        (self.builder, self.filter) = building(plan, rule, filter, spare)?;
+        (self.builder, self.filter) = building(plan, form, spare)?;
         Ok(())
     }
 
@@ -128,7 +136,7 @@ impl Slot {
     /// Removes the rows so far.
     pub(super) fn clear(&mut self) -> Result<()> {
         self.builder.finish()?;
-        self.builder.take_zero_dates().for_each(drop);
+        self.builder.take_zero_dates();
         self.counts = TableStats::default();
         self.left_out = 0;
         Ok(())
@@ -138,12 +146,11 @@ impl Slot {
 /// The builder of a plan's batches, and the filter of their rows.
 fn building(
     plan: Arc<TablePlan>,
-    rule: UpdateRule,
-    filter: Option<&Filter>,
+    Form { rule, filter, writer }: Form<'_>,
     spare: &SpareVectors,
-) -> Result<(TableBuilder, Option<BoundFilter>)> {
+) -> Result<(RowsBuilder, Option<BoundFilter>)> {
     let filter = filter.map(|filter| filter.bind(&plan)).transpose()?;
-    let mut builder = TableBuilder::try_new(plan, rule)?.with_spare(spare.clone());
+    let mut builder = RowsBuilder::try_new(plan, rule, writer, spare)?;
     if filter.is_some() {
         builder.watch_images();
     }

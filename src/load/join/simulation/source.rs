@@ -248,6 +248,7 @@ impl Parts for ModelLog {
                     progress: Progress::at(Arc::clone(&base)),
                     committed: None,
                     segment: 0,
+                    written: None,
                 };
                 let upto = Upto::Within { start: entry.end.offset, changes: 0 };
                 let reach = Reach { base: Arc::clone(&base), gtids: None, upto };
