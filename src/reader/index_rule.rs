@@ -42,13 +42,10 @@ enum Kind {
 
 impl SegmentRule for ReadRule {
     fn skipped(&self, index: &Index, format: &FormatDescription) -> Vec<Option<Vec<SkippedTable>>> {
-        let unlogged = &self.0.unlogged;
-        let knows_foreign_keys = unlogged.foreign_keys.get().is_some();
-        let checks_unlogged = !unlogged.is_ignored();
+        let checks_unlogged = !self.0.unlogged.is_ignored();
         let uses: Vec<Use> = index.maps.iter().map(|map| self.use_of(map, format)).collect();
-        let choose = |segment: &IndexedSegment| match checks_unlogged
-            && (segment.may_lack_changes || knows_foreign_keys)
-        {
+        // In other segments, no change can have effects that are not in the log, whatever foreign keys are known.
+        let choose = |segment: &IndexedSegment| match checks_unlogged && segment.may_lack_changes {
             true => None,
             false => self.skipped_tables(segment, &uses),
         };
