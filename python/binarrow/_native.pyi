@@ -1074,6 +1074,7 @@ class UndoWriter:
         foreign_key_checks: bool,
         dry_run: bool,
         offsets: Sequence[tuple[int, int]],
+        memory: int,
     ) -> UndoWriter: ...
     def add(self, batch: ChangeBatch, with_effects: Sequence[int] = ...) -> None:
         """Adds the changes of a batch. ``with_effects`` are the numbers of the rows whose effects are added next, ascending."""
@@ -1092,14 +1093,20 @@ class UndoWriter:
         """Ends the script. ``notes`` are lines of the comment at its begin."""
     def next_piece(self) -> bytes | None:
         """Returns the next piece of the script; None after the last one."""
+    def next_piece_or_place(self) -> bytes | tuple[int, int] | None:
+        """Returns the next piece of the script, or the offset and the size of a piece in the temporary file; None after the last one."""
+    def fileno(self) -> int | None:
+        """Returns the number of the temporary file; None if there is none, or the system does not copy by numbers."""
     def counts(self) -> list[tuple[str, str, int, int, int]]:
         """Returns for each table its database and name, and the numbers of inserts, updates and deletes."""
     @property
     def transactions(self) -> int:
         """The number of transactions of the complete script."""
     @staticmethod
-    def keywords(*, filtered: bool, redo: bool | None = None) -> dict[str, Any]:
-        """Returns the keywords for reading batches. If ``redo`` is given, rows that the SQL deletes may have only their keys."""
+    def keywords(*, filtered: bool) -> dict[str, Any]:
+        """Returns the keywords for reading rows. With ``filtered``, they can be selected by ``where``."""
+    def sql_keywords(self) -> dict[str, Any]:
+        """Returns the keywords for reading batches that contain the SQL of this writer, and no rows. Their rows cannot be selected."""
 
 @final
 class RowChanges:

@@ -2,7 +2,6 @@
 
 mod count;
 mod image;
-mod key_images;
 mod partial_update;
 mod placed_rows;
 mod row_cells;

@@ -1,7 +1,6 @@
 //! The options of the mapping from MySQL types to Arrow types: one immutable value that readers,
 //! `infer_schema` and Spark share.
 
-use crate::binlog::RowsKind;
 use crate::error::Error;
 
 /// The Arrow types that are used for MySQL's types, and the handling of values that Arrow cannot
@@ -22,8 +21,6 @@ pub struct TypeOptions {
     pub enumeration: Enumeration,
     /// The handling of text that is invalid in its character set.
     pub invalid_text: InvalidText,
-    /// The kind of rows events of whose rows only the key is needed. Other columns may be NULL.
-    pub key_of: Option<RowsKind>,
 }
 
 impl TypeOptions {
@@ -43,7 +40,6 @@ impl TypeOptions {
                 Profile::Spark => Enumeration::Text,
             },
             invalid_text: InvalidText::Error,
-            key_of: None,
         }
     }
 

@@ -8,9 +8,11 @@ mod windows;
 
 #[cfg(unix)]
 pub use unix::{
-    connect_unix, for_owner_alone, has_bytes, host_name, read_at, read_exact_at, send, write_all_at,
+    connect_unix, file_number, for_owner_alone, has_bytes, host_name, read_at, read_exact_at, send,
+    write_all_at,
 };
 #[cfg(windows)]
 pub use windows::{
-    connect_unix, for_owner_alone, has_bytes, host_name, read_at, read_exact_at, send, write_all_at,
+    connect_unix, file_number, for_owner_alone, has_bytes, host_name, read_at, read_exact_at, send,
+    write_all_at,
 };

@@ -4,6 +4,7 @@ use socket2::Socket;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::mem::MaybeUninit;
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -21,6 +22,11 @@ pub fn read_exact_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<
 /// Writes all bytes to a file at `offset`.
 pub fn write_all_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<()> {
     file.write_all_at(bytes, offset)
+}
+
+/// The number of an open file, from which the system can copy to another file.
+pub fn file_number(file: &File) -> Option<i32> {
+    Some(file.as_raw_fd())
 }
 
 /// Sets that only the owner can read and write a file that is created.

@@ -29,6 +29,11 @@ pub fn read_exact_at(file: &File, mut buffer: &mut [u8], mut offset: u64) -> io:
     Ok(())
 }
 
+/// The number of an open file, from which the system can copy to another file: none.
+pub fn file_number(_file: &File) -> Option<i32> {
+    None
+}
+
 /// Writes all bytes to a file at `offset`.
 pub fn write_all_at(file: &File, mut bytes: &[u8], mut offset: u64) -> io::Result<()> {
     while !bytes.is_empty() {

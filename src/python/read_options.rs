@@ -5,6 +5,7 @@ use super::keywords::{Patterns, word};
 use super::place::{file_start, file_stop};
 use super::read_keywords::ReadKeywords;
 use super::schemas::SchemasKeyword;
+use super::type_options::TypesKeyword;
 use crate::binlog::EventType;
 use crate::change::{Include, OnlineSchemaChange, Operations, TableFilter, UpdateRule};
 use crate::columnar::{
@@ -33,6 +34,7 @@ impl ReadKeywords {
             Some(words) => Operations::try_new(&words.into_vec())?,
         };
         let filter = self.filter()?;
+        let writer = self.types.as_ref().and_then(TypesKeyword::writer);
         let plan = self.plan_options()?;
         if plan.column_names == ColumnNames::None && plan.layout != Layout::Flat {
             let message = "⟦column_names=none⟧ returns no row images: leave out ⟦layout⟧";
@@ -94,6 +96,7 @@ impl ReadKeywords {
                 verify_checksum: self.verify_checksum,
                 unlogged,
                 emit_uncommitted,
+                writer,
             },
             threads: match self.threads {
                 Some(threads) => positive("threads", threads)?,

@@ -4,9 +4,11 @@ use crate::columnar::{
     Enumeration, Geometry, InvalidText, Json, Profile, Time, TypeOptions, ZeroDates,
 };
 use crate::error::Error;
+use crate::reader::RowsWriter;
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyDict, PyTuple};
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
 
 #[doc = include_str!("docs/TypeOptions.txt")]
 #[pyclass(name = "TypeOptions", module = "binarrow", frozen, from_py_object)]
@@ -125,10 +127,19 @@ impl PyTypeOptions {
     }
 }
 
+/// The form of rows that `UndoWriter` reads: SQL, and the types of rows that must be decoded before.
+#[pyclass(name = "SqlRows", module = "binarrow._native", frozen, from_py_object)]
+#[derive(Clone)]
+pub(super) struct PySqlRows {
+    pub(super) types: TypeOptions,
+    pub(super) writer: Arc<dyn RowsWriter>,
+}
+
 /// The keyword `types`: the name of a profile, or the complete value.
 #[derive(FromPyObject)]
 pub(super) enum TypesKeyword {
     Options(PyTypeOptions),
+    Sql(PySqlRows),
     Profile(String),
 }
 
@@ -136,7 +147,16 @@ impl TypesKeyword {
     pub(super) fn options(&self) -> Result<TypeOptions, Error> {
         match self {
             Self::Options(options) => Ok(options.0),
+            Self::Sql(rows) => Ok(rows.types),
             Self::Profile(profile) => Profile::parse(profile).map(TypeOptions::new),
+        }
+    }
+
+    /// The writer of rows in another form than Arrow.
+    pub(super) fn writer(&self) -> Option<Arc<dyn RowsWriter>> {
+        match self {
+            Self::Sql(rows) => Some(Arc::clone(&rows.writer)),
+            Self::Options(_) | Self::Profile(_) => None,
         }
     }
 }

@@ -1,15 +1,17 @@
 //! `UndoWriter`: batches in, SQL that reverses them out.
 
 use super::change_batch::PyChangeBatch;
-use super::type_options::PyTypeOptions;
+use super::type_options::{PySqlRows, PyTypeOptions};
 use crate::error::{Error, Result};
+use crate::platform;
 use crate::reader::ChangeBatch;
-use crate::undo::{Direction, ENVELOPE, Picked, UndoOptions, UndoScript, Zone, types};
+use crate::undo::{Direction, ENVELOPE, Picked, Piece, UndoOptions, UndoScript, Zone, types};
 use arrow_array::RecordBatch;
 use arrow_pyarrow::FromPyArrow;
+use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 /// Writes the changes of batches as SQL that reverses or repeats them; :func:`binarrow.undo` uses it.
 #[pyclass(name = "UndoWriter", module = "binarrow._native", frozen)]
@@ -18,7 +20,7 @@ pub(super) struct PyUndoWriter(Mutex<UndoScript>);
 #[pymethods]
 impl PyUndoWriter {
     #[new]
-    #[pyo3(signature = (*, redo, gtids, threads, foreign_key_checks, dry_run, offsets))]
+    #[pyo3(signature = (*, redo, gtids, threads, foreign_key_checks, dry_run, offsets, memory))]
     fn new(
         redo: bool,
         gtids: Vec<String>,
@@ -26,6 +28,7 @@ impl PyUndoWriter {
         foreign_key_checks: bool,
         dry_run: bool,
         offsets: Vec<(i64, i32)>,
+        memory: u64,
     ) -> Self {
         Self(Mutex::new(UndoScript::new(UndoOptions {
             direction: direction(redo),
@@ -33,6 +36,7 @@ impl PyUndoWriter {
             foreign_key_checks,
             zone: Zone { offsets },
             is_dry: dry_run,
+            memory,
         })))
     }
 
@@ -78,9 +82,18 @@ impl PyUndoWriter {
     }
 
     /// Returns the next piece of the script; None after the last one.
-    fn next_piece<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyBytes>>> {
-        let piece = py.detach(|| self.script()?.next_piece())?;
-        Ok(piece.map(|piece| PyBytes::new(py, &piece)))
+    fn next_piece<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        self.piece(py, false)
+    }
+
+    /// Returns the next piece of the script, or the offset and the size of a piece in the temporary file; None after the last one.
+    fn next_piece_or_place<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        self.piece(py, true)
+    }
+
+    /// Returns the number of the temporary file; None if there is none, or the system does not copy by numbers.
+    fn fileno(&self) -> PyResult<Option<i32>> {
+        Ok(self.script()?.file().and_then(platform::file_number))
     }
 
     /// Returns for each table its database and name, and the numbers of inserts, updates and deletes.
@@ -99,19 +112,32 @@ impl PyUndoWriter {
         Ok(self.script()?.transactions())
     }
 
-    /// Returns the keywords for reading batches. If ``redo`` is given, rows that the SQL deletes may have only their keys.
+    /// Returns the keywords for reading rows. With ``filtered``, they can be selected by ``where``.
     #[staticmethod]
-    #[pyo3(signature = (*, filtered, redo=None))]
-    fn keywords(py: Python<'_>, filtered: bool, redo: Option<bool>) -> PyResult<Bound<'_, PyDict>> {
-        let direction = redo.map(direction);
-        let envelope: Vec<_> = ENVELOPE.iter().map(|column| column.name()).collect();
-        let keywords = PyDict::new(py);
-        keywords.set_item("layout", "nested")?;
-        keywords.set_item("split_key_updates", false)?;
-        keywords.set_item("types", PyTypeOptions(types(filtered, direction)))?;
-        keywords.set_item("envelope", envelope)?;
+    #[pyo3(signature = (*, filtered))]
+    fn keywords(py: Python<'_>, filtered: bool) -> PyResult<Bound<'_, PyDict>> {
+        let keywords = keywords(py)?;
+        keywords.set_item("types", PyTypeOptions(types(filtered)))?;
         Ok(keywords)
     }
+
+    /// Returns the keywords for reading batches that contain the SQL of this writer, and no rows. Their rows cannot be selected.
+    fn sql_keywords<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let writer = Arc::new(self.script()?.sql_writer());
+        let keywords = keywords(py)?;
+        keywords.set_item("types", PySqlRows { types: types(false), writer })?;
+        Ok(keywords)
+    }
+}
+
+/// The keywords except the types.
+fn keywords(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+    let envelope: Vec<_> = ENVELOPE.iter().map(|column| column.name()).collect();
+    let keywords = PyDict::new(py);
+    keywords.set_item("layout", "nested")?;
+    keywords.set_item("split_key_updates", false)?;
+    keywords.set_item("envelope", envelope)?;
+    Ok(keywords)
 }
 
 const fn direction(redo: bool) -> Direction {
@@ -122,6 +148,14 @@ const fn direction(redo: bool) -> Direction {
 type Counted = (String, String, u64, u64, u64);
 
 impl PyUndoWriter {
+    fn piece<'py>(&self, py: Python<'py>, as_places: bool) -> PyResult<Option<Bound<'py, PyAny>>> {
+        Ok(match py.detach(|| self.script()?.next_piece(as_places))? {
+            None => None,
+            Some(Piece::Text(text)) => Some(PyBytes::new(py, &text).into_any()),
+            Some(Piece::Stored { start, size }) => Some((start, size).into_bound_py_any(py)?),
+        })
+    }
+
     fn script(&self) -> Result<MutexGuard<'_, UndoScript>> {
         self.0.lock().map_err(|_| Error::new(crate::ErrorKind::Internal, "the script has failed"))
     }

@@ -1,20 +1,22 @@
 //! The SQL of the changes in a part of the log, in order and divided into transactions.
 
 use super::Direction;
-use super::part::{Order, Part, Run};
+use super::run::{Order, Part, Run};
+use super::spare::SpareParts;
 use crate::error::{Error, ErrorKind, Result};
+use std::sync::Arc;
 
 /// The text of changes, in any order.
 #[derive(Debug, Default)]
 pub(super) struct Runs {
     /// The order of each run, with the number of its part and its number in the part.
     places: Vec<(Order, usize, usize)>,
-    parts: Vec<Part>,
+    parts: Vec<Arc<Part>>,
     bytes: usize,
     /// The last place of all texts before.
     last: Option<Order>,
     /// Earlier parts, whose memory is used again.
-    pub(super) spare: Vec<Part>,
+    pub(super) spare: SpareParts,
 }
 
 /// A text without the begin of its first transaction and the end of its last one.
@@ -32,7 +34,7 @@ pub(super) struct Block {
 
 impl Runs {
     /// Adds changes.
-    pub(super) fn push(&mut self, part: Part) {
+    pub(super) fn push(&mut self, part: Arc<Part>) {
         let number = self.parts.len();
         let runs = part.runs.iter().enumerate();
         self.places.extend(runs.map(|(run, Run { first, .. })| (*first, number, run)));
@@ -89,12 +91,7 @@ impl Runs {
         self.last = end;
         self.places.clear();
         self.bytes = 0;
-        for mut part in self.parts.drain(..) {
-            if part.text.capacity() <= MAX_SPARE && self.spare.len() < MAX_SPARES {
-                part.clear();
-                self.spare.push(part);
-            }
-        }
+        self.parts.drain(..).filter_map(Arc::into_inner).for_each(|part| self.spare.give(part));
         Ok(Some(Block { first, last, head, transactions }))
     }
 
@@ -110,9 +107,3 @@ fn write_head(comment: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(comment);
     out.extend_from_slice(b"\nSTART TRANSACTION;\n");
 }
-
-/// The memory of larger texts is not used again.
-const MAX_SPARE: usize = 16 << 20;
-
-/// The maximum number of parts whose memory is used again.
-const MAX_SPARES: usize = 16;

@@ -1,8 +1,8 @@
-//! Cells as literals: one function per column and side, made once per batch.
+//! The cells of batches as literals: one function per column and side, made once per batch.
 
 use super::literal;
 use crate::charset::Charset;
-use crate::error::Result;
+use crate::error::{DecodeError, Result};
 use crate::schema::{Column, ColumnType};
 use crate::value::{digits, json};
 use arrow_array::cast::AsArray;
@@ -32,6 +32,14 @@ pub(super) enum Refused {
     Document,
     /// Members of a SET that the column does not have.
     Members,
+    /// A damaged cell.
+    Damaged(DecodeError),
+}
+
+impl From<DecodeError> for Refused {
+    fn from(error: DecodeError) -> Self {
+        Self::Damaged(error)
+    }
 }
 
 /// The use of a literal.
@@ -180,22 +188,24 @@ fn characters<'b>(column: &Column, values: &'b dyn Array, of: Use) -> Option<Cel
         return Some(converted(charset, array, of));
     }
     let array = values.as_binary_opt::<i32>()?;
-    Some(match of {
-        _ if charset.is_binary() => Box::new(move |row, out| {
-            literal::bytes(array.value(row), out);
-            Ok(())
-        }),
-        Use::Exact => Box::new(move |row, out| {
-            literal::compared_bytes(array.value(row), charset, out);
-            Ok(())
-        }),
-        Use::Value => {
-            Box::new(move |row, out| match literal::stored_text(array.value(row), charset, out) {
-                true => Ok(()),
-                false => Err(Refused::InvalidText(charset)),
-            })
-        }
-    })
+    Some(Box::new(move |row, out| write_characters(array.value(row), charset, of, out)))
+}
+
+/// Appends the literal of stored bytes or text.
+#[inline]
+pub(super) fn write_characters(
+    stored: &[u8],
+    charset: Charset,
+    of: Use,
+    out: &mut Vec<u8>,
+) -> Result<(), Refused> {
+    match of {
+        _ if charset.is_binary() => literal::bytes(stored, out),
+        Use::Exact => literal::compared_bytes(stored, charset, out),
+        Use::Value if literal::stored_text(stored, charset, out) => {}
+        Use::Value => return Err(Refused::InvalidText(charset)),
+    }
+    Ok(())
 }
 
 /// Text that was converted to UTF-8.
@@ -238,19 +248,28 @@ fn set<'b>(members: &'b Arc<[Arc<str>]>, array: &'b StringArray) -> Option<Cell<
 fn document(values: &dyn Array, of: Use) -> Option<Cell<'_>> {
     let array = values.as_binary_opt::<i32>()?;
     let text = RefCell::new(Vec::new());
-    let write = move |document: &[u8], out: &mut Vec<u8>| -> crate::wire::Result<()> {
-        if !json::is_same_from_text(document)? {
-            return json::write_expression(document, literal::quoted, out);
-        }
-        let mut text = text.borrow_mut();
-        text.clear();
-        json::write_text(document, &mut text)?;
-        out.extend_from_slice(if of == Use::Exact { b"CAST(" } else { b"" });
-        literal::quoted(&text, out);
-        out.extend_from_slice(if of == Use::Exact { b" AS JSON)" } else { b"" });
-        Ok(())
-    };
-    Some(Box::new(move |row, out| write(array.value(row), out).map_err(|_| Refused::Document)))
+    Some(Box::new(move |row, out| {
+        write_document(array.value(row), of, &mut text.borrow_mut(), out)
+    }))
+}
+
+/// Appends the expression of a document. `text` is memory for its text.
+pub(super) fn write_document(
+    document: &[u8],
+    of: Use,
+    text: &mut Vec<u8>,
+    out: &mut Vec<u8>,
+) -> Result<(), Refused> {
+    let refused = |_| Refused::Document;
+    if !json::is_same_from_text(document).map_err(refused)? {
+        return json::write_expression(document, literal::quoted, out).map_err(refused);
+    }
+    text.clear();
+    json::write_text(document, text).map_err(refused)?;
+    out.extend_from_slice(if of == Use::Exact { b"CAST(" } else { b"" });
+    literal::quoted(text, out);
+    out.extend_from_slice(if of == Use::Exact { b" AS JSON)" } else { b"" });
+    Ok(())
 }
 
 fn vector(values: &dyn Array, of: Use) -> Option<Cell<'_>> {
@@ -289,6 +308,7 @@ impl std::fmt::Display for Refused {
             Self::Document => f.write_str(
                 "the document contains a value that no expression of SQL has, or it is damaged",
             ),
+            Self::Damaged(error) => error.fmt(f),
             Self::Members => f.write_str("the SET contains a member that the column does not have"),
         }
     }

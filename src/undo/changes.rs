@@ -1,12 +1,12 @@
 //! A batch in the nested layout, with the columns of its envelope.
 
 use super::Direction;
+use super::transaction::Transaction;
 use crate::error::{Error, Result};
-use crate::reader::ChangeBatch;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int64Type, TimestampMicrosecondType};
 use arrow_array::{
-    Array, ArrowPrimitiveType, BinaryArray, PrimitiveArray, StringArray, StructArray,
+    Array, ArrowPrimitiveType, BinaryArray, PrimitiveArray, RecordBatch, StringArray, StructArray,
 };
 use std::sync::Arc;
 
@@ -32,9 +32,9 @@ pub(super) struct Side<'b> {
 }
 
 impl<'b> Changes<'b> {
-    pub(super) fn try_new(change: &'b ChangeBatch, direction: Direction) -> Result<Self> {
+    pub(super) fn try_new(batch: &'b RecordBatch, direction: Direction) -> Result<Self> {
         let find = |name: &str| -> Result<&'b dyn Array> {
-            change.batch.column_by_name(name).map(AsRef::as_ref).ok_or_else(|| unfit(name))
+            batch.column_by_name(name).map(AsRef::as_ref).ok_or_else(|| unfit(name))
         };
         let side = |name: &str, present: &str| -> Result<Side<'b>> {
             let rows = find(name)?.as_struct_opt().ok_or_else(|| unfit(name))?;
@@ -59,6 +59,27 @@ impl<'b> Changes<'b> {
             now,
             then,
         })
+    }
+
+    /// The GTID of a row's transaction.
+    pub(super) fn gtid(&self, row: usize) -> Option<&'b str> {
+        self.gtids.is_valid(row).then(|| self.gtids.value(row))
+    }
+
+    /// The connection that made a change.
+    pub(super) fn thread(&self, row: usize) -> Option<i64> {
+        self.threads.is_valid(row).then(|| self.threads.value(row))
+    }
+
+    /// The transaction of a row.
+    pub(super) fn transaction(&self, row: usize) -> Transaction<'b> {
+        Transaction {
+            version: self.versions.value(row),
+            time: self.times.value(row),
+            file: self.files.value(row),
+            gtid: self.gtid(row),
+            thread: self.thread(row),
+        }
     }
 
     /// Adds the place of a row's event to an error.

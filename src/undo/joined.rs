@@ -1,19 +1,20 @@
 //! The statements of consecutive changes: several rows per INSERT, several keys per DELETE.
 
+use super::statement::Form;
 use super::table::{IN, Table};
-use crate::error::Result;
 
 /// Writes statements. The last one may be open: then the next change can be added to it.
-pub(super) struct Joined<'t> {
-    table: &'t Table,
+#[derive(Debug, Default)]
+pub(super) struct Joined {
     open: Option<Open>,
     /// The length of the longest statement so far.
     pub(super) longest: usize,
 }
 
 /// An open statement.
+#[derive(Debug)]
 struct Open {
-    kind: Kind,
+    form: Form,
     /// True if the server refuses the statement in strict mode.
     is_lenient: bool,
     /// The number of its rows.
@@ -24,82 +25,56 @@ struct Open {
     first: usize,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Insert,
-    Delete,
-}
-
-impl<'t> Joined<'t> {
-    pub(super) const fn new(table: &'t Table) -> Self {
-        Self { table, open: None, longest: 0 }
-    }
-
-    /// Writes the INSERT of a row. `write` appends its values.
-    pub(super) fn insert(
+impl Joined {
+    /// Adds the text of a change.
+    pub(super) fn push(
         &mut self,
-        is_lenient: bool,
+        table: &Table,
+        (form, is_lenient): (Form, bool),
+        text: &[u8],
         out: &mut Vec<u8>,
-        write: impl FnOnce(&mut Vec<u8>) -> Result<()>,
-    ) -> Result<()> {
-        let Some(open) = self.room(Kind::Insert, is_lenient, out) else {
-            self.begin(Kind::Insert, is_lenient, &self.table.insert, out);
-            return write(out);
+    ) {
+        let (head, separator): (&[u8], &[u8]) = match form {
+            Form::Row => (&table.insert, b",\n"),
+            Form::Key => (table.delete.as_deref().unwrap_or_default(), b", "),
+            Form::Statement => {
+                self.close(out);
+                set_lenient(is_lenient, out);
+                let start = out.len();
+                out.extend_from_slice(text);
+                return self.end(start, is_lenient, out);
+            }
         };
-        let end = out.len();
-        out.extend_from_slice(b",\n");
-        write(out)?;
-        if out.len() - open.start <= MAX_BYTES {
-            open.rows += 1;
-            return Ok(());
-        }
-        // The statement is too long with this row, so the row begins a new one.
-        let row = out.split_off(end + 2);
-        out.truncate(end);
-        self.begin(Kind::Insert, is_lenient, &self.table.insert, out);
-        out.extend_from_slice(&row);
-        Ok(())
-    }
-
-    /// Writes the DELETE of a row. `write` appends its key. `head` is the text of the statement before the first key.
-    pub(super) fn delete(
-        &mut self,
-        head: &[u8],
-        out: &mut Vec<u8>,
-        write: impl FnOnce(&mut Vec<u8>) -> Result<()>,
-    ) -> Result<()> {
-        match self.room(Kind::Delete, false, out) {
+        let is_open = self.open.as_ref().is_some_and(|open| {
+            open.form == form
+                && open.is_lenient == is_lenient
+                && open.rows < MAX_ROWS
+                && out.len() - open.start + separator.len() + text.len() <= MAX_BYTES
+        });
+        match self.open.as_mut().filter(|_| is_open) {
             Some(open) => {
                 open.rows += 1;
-                out.extend_from_slice(b", ");
+                out.extend_from_slice(separator);
             }
-            None => self.begin(Kind::Delete, false, head, out),
+            None => {
+                self.close(out);
+                set_lenient(is_lenient, out);
+                let start = out.len();
+                out.extend_from_slice(head);
+                let first = out.len();
+                self.open = Some(Open { form, is_lenient, rows: 1, start, first });
+            }
         }
-        write(out)
-    }
-
-    /// Writes a complete statement. `write` appends it.
-    pub(super) fn statement(
-        &mut self,
-        is_lenient: bool,
-        out: &mut Vec<u8>,
-        write: impl FnOnce(&mut Vec<u8>) -> Result<()>,
-    ) -> Result<()> {
-        self.close(out);
-        set_lenient(is_lenient, out);
-        let start = out.len();
-        write(out)?;
-        self.end(start, is_lenient, out);
-        Ok(())
+        out.extend_from_slice(text);
     }
 
     /// Ends the open statement.
     pub(super) fn close(&mut self, out: &mut Vec<u8>) {
-        let Some(Open { kind, is_lenient, rows, start, first }) = self.open.take() else { return };
-        match kind {
-            Kind::Insert => {}
-            Kind::Delete if rows > 1 => out.push(b')'),
-            Kind::Delete => {
+        let Some(Open { form, is_lenient, rows, start, first }) = self.open.take() else { return };
+        match form {
+            Form::Row | Form::Statement => {}
+            Form::Key if rows > 1 => out.push(b')'),
+            Form::Key => {
                 let before = first - IN.len();
                 let key = before + EQUALS.len();
                 out.copy_within(first.., key);
@@ -110,24 +85,6 @@ impl<'t> Joined<'t> {
             }
         }
         self.end(start, is_lenient, out);
-    }
-
-    /// The open statement, if one more row of this kind can be added.
-    fn room(&mut self, kind: Kind, is_lenient: bool, out: &[u8]) -> Option<&mut Open> {
-        self.open.as_mut().filter(|open| {
-            open.kind == kind
-                && open.is_lenient == is_lenient
-                && open.rows < MAX_ROWS
-                && out.len() - open.start < MAX_BYTES
-        })
-    }
-
-    fn begin(&mut self, kind: Kind, is_lenient: bool, head: &[u8], out: &mut Vec<u8>) {
-        self.close(out);
-        set_lenient(is_lenient, out);
-        let start = out.len();
-        out.extend_from_slice(head);
-        self.open = Some(Open { kind, is_lenient, rows: 1, start, first: out.len() });
     }
 
     fn end(&mut self, start: usize, is_lenient: bool, out: &mut Vec<u8>) {
@@ -158,30 +115,32 @@ const MAX_BYTES: usize = 256 << 10;
 mod tests {
     use super::*;
 
-    fn table() -> Table {
-        Table { insert: b"INSERT INTO t VALUES\n".to_vec(), ..Table::default() }
-    }
+    const ROW: (Form, bool) = (Form::Row, false);
+    const KEY: (Form, bool) = (Form::Key, false);
 
-    fn push(text: &[u8]) -> impl FnOnce(&mut Vec<u8>) -> Result<()> {
-        move |out| {
-            out.extend_from_slice(text);
-            Ok(())
+    fn table() -> Table {
+        Table {
+            insert: b"INSERT INTO t VALUES\n".to_vec(),
+            delete: Some(b"DELETE FROM t WHERE id IN (".to_vec()),
+            ..Table::default()
         }
     }
 
     #[test]
     fn rows_and_keys_are_joined() {
-        let (table, mut out) = (table(), Vec::new());
-        let mut joined = Joined::new(&table);
-        let head = b"DELETE FROM t WHERE id IN (";
-        for row in ["(1)", "(2)"] {
-            joined.insert(false, &mut out, push(row.as_bytes())).unwrap();
-        }
-        joined.insert(true, &mut out, push(b"(0)")).unwrap();
-        joined.delete(head, &mut out, push(b"12")).unwrap();
-        joined.statement(false, &mut out, push(b"UPDATE t SET n = 1")).unwrap();
-        for key in ["3", "-4", "5"] {
-            joined.delete(head, &mut out, push(key.as_bytes())).unwrap();
+        let (table, mut joined, mut out) = (table(), Joined::default(), Vec::new());
+        let changes: [(_, &[u8]); 8] = [
+            (ROW, b"(1)"),
+            (ROW, b"(2)"),
+            ((Form::Row, true), b"(0)"),
+            (KEY, b"12"),
+            ((Form::Statement, false), b"UPDATE t SET n = 1"),
+            (KEY, b"3"),
+            (KEY, b"-4"),
+            (KEY, b"5"),
+        ];
+        for (form, text) in changes {
+            joined.push(&table, form, text, &mut out);
         }
         joined.close(&mut out);
         joined.close(&mut out);
@@ -194,16 +153,15 @@ mod tests {
 
     #[test]
     fn statements_have_limits() {
-        let (table, mut out) = (table(), Vec::new());
-        let mut joined = Joined::new(&table);
+        let (table, mut joined, mut out) = (table(), Joined::default(), Vec::new());
         for _ in 0..=MAX_ROWS {
-            joined.insert(false, &mut out, push(b"(1)")).unwrap();
+            joined.push(&table, ROW, b"(1)", &mut out);
         }
         joined.close(&mut out);
         assert_eq!(String::from_utf8(out.split_off(0)).unwrap().matches("INSERT").count(), 2);
         let long = vec![b'x'; MAX_BYTES];
         for row in [&b"(1)"[..], &long, b"(2)"] {
-            joined.insert(false, &mut out, push(row)).unwrap();
+            joined.push(&table, ROW, row, &mut out);
         }
         joined.close(&mut out);
         let text = String::from_utf8(out).unwrap();

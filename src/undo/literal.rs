@@ -24,6 +24,12 @@ pub(super) fn quoted(text: &[u8], out: &mut Vec<u8>) {
     out.reserve(text.len() + 2);
     out.push(b'\'');
     let mut rest = text;
+    // Most text needs no escape, and this loop has no branch, so that it compares many bytes at once.
+    if !text.iter().fold(false, |found, byte| found | escape(*byte).is_some()) {
+        out.extend_from_slice(text);
+        out.push(b'\'');
+        return;
+    }
     while let Some(at) = rest.iter().position(|byte| escape(*byte).is_some()) {
         let (plain, from) = rest.split_at(at);
         out.extend_from_slice(plain);
@@ -134,7 +140,17 @@ pub(super) fn decimal(unscaled: i128, scale: usize, out: &mut Vec<u8>) {
         out.push(b'-');
     }
     let value = unscaled.unsigned_abs();
-    let power = 10_u128.pow(u32::try_from(scale).unwrap_or(0).min(38));
+    let power_of = u32::try_from(scale).unwrap_or(0).min(38);
+    // Most values and powers are small, and a division of 128 bits is slow.
+    if let (Ok(value), Some(power)) = (u64::try_from(value), 10_u64.checked_pow(power_of)) {
+        digits::push(out, value / power);
+        if scale > 0 {
+            out.push(b'.');
+            digits::push_padded(out, value % power, scale);
+        }
+        return;
+    }
+    let power = 10_u128.pow(power_of);
     match (u64::try_from(value / power), u64::try_from(value % power)) {
         (Ok(integer), Ok(rest)) if scale <= 20 => {
             digits::push(out, integer);

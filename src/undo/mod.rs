@@ -1,40 +1,51 @@
 //! SQL that reverses the changes of batches, or repeats them.
 //!
-//! Input: batches in the nested layout, read with [`types`] and [`ENVELOPE`]. Output: bytes of SQL,
-//! with the transactions and the rows of each transaction in reverse order, or for
-//! [`Direction::Redo`] in the order of the log. Nothing is executed here. Called by `python`.
+//! Input: the changes of a log, read with [`types`] and [`ENVELOPE`]. Output: bytes of SQL, with the
+//! transactions and the rows of each transaction in reverse order, or for [`Direction::Redo`] in the
+//! order of the log. Nothing is executed here. Called by `python`.
 //!
 //! ```text
-//! ChangeBatch ─ changes ─ part ── runs of changes as text ── block ── a temporary file ── pieces
-//!                         statement, joined (rows per statement)   ordered, with transactions
-//!                         cells (one function per column)
-//!                         literal (text, bytes, numbers)
+//! RowsEvent ─── sql_writer ─ event_rows (stored_cells) ─┐
+//! ChangeBatch ─ part ─────── batch_rows (cells) ────────┴─ statement ─ run_writer ─ block ─ a temporary file ─ pieces
+//!                                                          literal     joined       ordered, with transactions
 //! ```
+//!
+//! Usually rows are written directly from the events, by the threads that decode them. Batches are needed for filters, for
+//! rows that foreign keys changed, and for changes inside JSON documents.
 //!
 //! A segment of the log is a block of text, and blocks are returned from the last to the first. So
 //! the memory does not depend on the number of changes, and not on the size of a transaction.
 
+mod batch_rows;
 mod block;
 mod cells;
 mod changes;
 mod columns;
+mod event_rows;
 mod header;
 mod joined;
 mod literal;
 mod options;
 mod part;
+mod rows;
+mod run;
+mod run_writer;
 mod same;
 mod script;
+mod spare;
+mod sql_writer;
 mod statement;
+mod stored_cells;
 mod table;
+mod transaction;
 mod zone;
 
-use crate::binlog::RowsKind;
 use crate::columnar::{
     Enumeration, EnvelopeColumn, Geometry, InvalidText, Json, Profile, Time, TypeOptions, ZeroDates,
 };
 pub use options::{Picked, UndoOptions};
-pub use script::UndoScript;
+pub use script::{Piece, UndoScript};
+pub use sql_writer::SqlWriter;
 pub use table::TableCounts;
 pub use zone::Zone;
 
@@ -50,9 +61,8 @@ pub enum Direction {
 /// The Arrow types of the batches: values as they are stored.
 ///
 /// With `is_filtered`, text is converted to UTF-8, because filters compare text. Text of a
-/// character set other than Unicode, latin1 and ASCII may then be refused. If a direction is given,
-/// only the keys of rows that the script deletes are decoded, unless a filter needs other columns.
-pub const fn types(is_filtered: bool, direction: Option<Direction>) -> TypeOptions {
+/// character set other than Unicode, latin1 and ASCII may then be refused.
+pub const fn types(is_filtered: bool) -> TypeOptions {
     TypeOptions {
         zero_dates: ZeroDates::Text,
         time: Time::Text,
@@ -60,11 +70,6 @@ pub const fn types(is_filtered: bool, direction: Option<Direction>) -> TypeOptio
         geometry: Geometry::Mysql,
         json: Json::Bytes,
         invalid_text: if is_filtered { InvalidText::Error } else { InvalidText::Binary },
-        key_of: match direction {
-            Some(Direction::Undo) if !is_filtered => Some(RowsKind::Write),
-            Some(Direction::Redo) if !is_filtered => Some(RowsKind::Delete),
-            _ => None,
-        },
         ..TypeOptions::new(Profile::Native)
     }
 }

@@ -1,9 +1,7 @@
 //! The options of a script.
 
 use super::Direction;
-use super::changes::Changes;
 use super::zone::Zone;
-use arrow_array::Array;
 
 /// The options of a script.
 #[derive(Debug, Clone)]
@@ -18,6 +16,8 @@ pub struct UndoOptions {
     pub zone: Zone,
     /// True if only the counts are wanted.
     pub is_dry: bool,
+    /// The number of bytes of SQL that are kept in memory before a temporary file is used.
+    pub memory: u64,
 }
 
 /// The transactions and connections whose changes are written; all if none is named.
@@ -30,12 +30,11 @@ pub struct Picked {
 }
 
 impl Picked {
-    pub(super) fn has(&self, changes: &Changes<'_>, row: usize) -> bool {
-        let gtid = || changes.gtids.is_valid(row).then(|| changes.gtids.value(row));
+    /// True if the changes of a transaction and a connection are written.
+    pub(super) fn has(&self, gtid: Option<&str>, thread: Option<i64>) -> bool {
         let is_picked = |gtid: &str| self.gtids.iter().any(|own| own.eq_ignore_ascii_case(gtid));
-        (self.gtids.is_empty() || gtid().is_some_and(is_picked))
+        (self.gtids.is_empty() || gtid.is_some_and(is_picked))
             && (self.threads.is_empty()
-                || changes.threads.is_valid(row)
-                    && self.threads.contains(&changes.threads.value(row)))
+                || thread.is_some_and(|thread| self.threads.contains(&thread)))
     }
 }

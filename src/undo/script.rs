@@ -6,6 +6,7 @@ use super::changes::Changes;
 use super::header::{self, Facts};
 use super::options::UndoOptions;
 use super::part::{self, Steps};
+use super::sql_writer::{self, SqlWriter};
 use super::table::{Counted, Table, TableCounts};
 use crate::columnar::TablePlan;
 use crate::error::{Error, Result};
@@ -30,20 +31,44 @@ pub struct UndoScript {
     is_mariadb: bool,
     blocks: Vec<Written>,
     file: Option<File>,
+    /// The number of bytes in the temporary file.
     len: u64,
+    /// The number of bytes that blocks have in memory.
+    in_memory: u64,
     transactions: u64,
     longest: usize,
     /// The state of the output: `None` before it starts.
     output: Option<Output>,
 }
 
-/// A block in the temporary file.
+/// A piece of the SQL.
+#[derive(Debug)]
+pub enum Piece {
+    /// Text.
+    Text(Vec<u8>),
+    /// The place of text in the temporary file.
+    Stored {
+        /// The offset.
+        start: u64,
+        /// The number of bytes.
+        size: u64,
+    },
+}
+
+/// A block that was written.
 struct Written {
     first: i64,
     last: i64,
     head: Vec<u8>,
-    start: u64,
+    text: Stored,
     len: u64,
+}
+
+/// The text of a block.
+enum Stored {
+    Memory(Vec<u8>),
+    /// Its offset in the temporary file.
+    File(u64),
 }
 
 /// The next part of the output.
@@ -53,6 +78,8 @@ struct Output {
     is_started: bool,
     /// The number of blocks that were returned.
     blocks: usize,
+    /// True if the begin of the current block's first transaction was returned.
+    is_block_begun: bool,
     /// The number of bytes of the current block that were returned.
     within: u64,
     /// The open transaction.
@@ -75,10 +102,16 @@ impl UndoScript {
             blocks: Vec::new(),
             file: None,
             len: 0,
+            in_memory: 0,
             transactions: 0,
             longest: 0,
             output: None,
         }
+    }
+
+    /// Writes changes for this script, in the threads that read the log.
+    pub fn sql_writer(&self) -> SqlWriter {
+        SqlWriter::new(self.options.clone(), self.runs.spare.clone())
     }
 
     /// Adds the changes of a batch. `with_effects` are the numbers of the rows whose effects are added next, ascending.
@@ -115,16 +148,24 @@ impl UndoScript {
 
     /// The rows of a batch whose transactions and connections are selected.
     pub fn picked(&self, change: &ChangeBatch) -> Result<Vec<usize>> {
-        let changes = Changes::try_new(change, self.options.direction)?;
+        let changes = Changes::try_new(&change.batch, self.options.direction)?;
         let rows = 0..change.batch.num_rows();
-        Ok(rows.filter(|row| self.options.picked.has(&changes, *row)).collect())
+        let is_picked =
+            |row: &usize| self.options.picked.has(changes.gtid(*row), changes.thread(*row));
+        Ok(rows.filter(is_picked).collect())
     }
 
     fn write(&mut self, change: &ChangeBatch, steps: Steps<'_>) -> Result<()> {
         let number = self.table(&change.plan)?;
         let Some(table) = self.tables.get(number).map(Arc::clone) else { return Ok(()) };
         self.is_mariadb = change.plan.is_mariadb();
-        let parts = part::parts(change, steps, &table, &self.options, &mut self.runs.spare)?;
+        let parts = match &change.written {
+            Some(written) => sql_writer::parts(written)?,
+            None => part::parts(change, steps, &table, &self.options, &self.runs.spare)?
+                .into_iter()
+                .map(Arc::new)
+                .collect(),
+        };
         let mut is_empty = true;
         let counted = self.counts.entry(change.plan.key()).or_default();
         for part in parts {
@@ -152,6 +193,7 @@ impl UndoScript {
                 notes,
                 is_started: false,
                 blocks: 0,
+                is_block_begun: false,
                 within: 0,
                 open: None,
                 is_ended: false,
@@ -172,15 +214,16 @@ impl UndoScript {
         self.transactions
     }
 
-    /// Returns the next piece, of at most about one MiB; `None` after the last one, and if there are no changes.
-    pub fn next_piece(&mut self) -> Result<Option<Vec<u8>>> {
+    /// Returns the next piece; `None` after the last one, and if there are no changes. Text has at most about one MiB. With
+    /// `as_places`, the pieces that are in the temporary file are not read.
+    pub fn next_piece(&mut self, as_places: bool) -> Result<Option<Piece>> {
         let Some(output) = self.output.as_mut().filter(|output| !output.is_ended) else {
             return Ok(None);
         };
         let mut piece = Vec::new();
         if !output.is_started {
             output.is_started = true;
-            if self.blocks.is_empty() {
+            if self.blocks.is_empty() || self.options.is_dry {
                 output.is_ended = true;
                 return Ok(None);
             }
@@ -194,7 +237,7 @@ impl UndoScript {
                 notes: &output.notes,
             };
             header::write(&facts, &mut piece);
-            return Ok(Some(piece));
+            return Ok(Some(Piece::Text(piece)));
         }
         while piece.len() < PIECE {
             let number = match self.options.direction {
@@ -207,27 +250,50 @@ impl UndoScript {
                 output.is_ended = true;
                 break;
             };
-            if output.within == 0 && output.open != Some(block.first) {
+            if !output.is_block_begun && output.open != Some(block.first) {
                 if output.open.is_some() {
                     piece.extend_from_slice(b"COMMIT;\n");
                 }
                 piece.extend_from_slice(&block.head);
             }
-            let left = usize::try_from(block.len - output.within).unwrap_or(usize::MAX);
-            let (from, size) = (piece.len(), left.min(PIECE));
-            piece.resize(from + size, 0);
-            if let (Some(file), Some(buffer)) = (&self.file, piece.get_mut(from..)) {
-                platform::read_exact_at(file, buffer, block.start + output.within)
-                    .map_err(|error| Error::io("cannot read the temporary file", error))?;
-            }
-            output.within += size as u64;
+            output.is_block_begun = true;
+            let (from, left) = (output.within, block.len - output.within);
+            let is_place = as_places && matches!(block.text, Stored::File(_));
+            let size = match is_place {
+                true if piece.is_empty() => left,
+                true => break,
+                false => left.min(PIECE as u64),
+            };
+            output.within += size;
             if output.within == block.len {
-                output.within = 0;
+                (output.within, output.is_block_begun) = (0, false);
                 output.blocks += 1;
                 output.open = Some(block.last);
             }
+            match &block.text {
+                Stored::File(start) if is_place => {
+                    return Ok(Some(Piece::Stored { start: start + from, size }));
+                }
+                Stored::File(start) => {
+                    let end = piece.len();
+                    piece.resize(end + size as usize, 0);
+                    if let (Some(file), Some(buffer)) = (&self.file, piece.get_mut(end..)) {
+                        platform::read_exact_at(file, buffer, start + from)
+                            .map_err(|error| Error::io("cannot read the temporary file", error))?;
+                    }
+                }
+                Stored::Memory(text) => {
+                    let rest = text.get(from as usize..).unwrap_or_default();
+                    piece.extend_from_slice(rest.get(..size as usize).unwrap_or_default());
+                }
+            }
         }
-        Ok(Some(piece))
+        Ok(Some(Piece::Text(piece)))
+    }
+
+    /// The temporary file, if there is one.
+    pub const fn file(&self) -> Option<&File> {
+        self.file.as_ref()
     }
 
     fn end_block(&mut self) -> Result<()> {
@@ -241,22 +307,39 @@ impl UndoScript {
             Direction::Redo => before.last == first,
         });
         self.transactions += transactions - u64::from(is_continued);
-        let (start, len) = (self.len, text.len() as u64);
-        if !self.options.is_dry {
-            let failed = |error| Error::io("cannot write to the temporary folder", error);
-            if self.file.is_none() {
-                self.file = Some(tempfile::tempfile().map_err(failed)?);
-            }
-            if let Some(file) = &self.file {
-                platform::write_all_at(file, &text, start).map_err(failed)?;
-            }
-            self.len += len;
-        }
-        self.blocks.push(Written { first, last, head, start, len });
+        let len = text.len() as u64;
+        let text = if self.options.is_dry || self.in_memory + len <= self.options.memory {
+            let kept = if self.options.is_dry { Vec::new() } else { std::mem::take(&mut text) };
+            self.in_memory += kept.len() as u64;
+            self.reuse(text);
+            Stored::Memory(kept)
+        } else {
+            let start = self.write_to_file(&text)?;
+            self.reuse(text);
+            Stored::File(start)
+        };
+        self.blocks.push(Written { first, last, head, text, len });
+        Ok(())
+    }
+
+    /// Appends text to the temporary file. Returns its offset.
+    fn write_to_file(&mut self, text: &[u8]) -> Result<u64> {
+        let failed = |error| Error::io("cannot write to the temporary folder", error);
+        let file = match &mut self.file {
+            Some(file) => file,
+            none => none.insert(tempfile::tempfile().map_err(failed)?),
+        };
+        let start = self.len;
+        platform::write_all_at(file, text, start).map_err(failed)?;
+        self.len += text.len() as u64;
+        Ok(start)
+    }
+
+    /// Keeps the memory of a text for the next block.
+    fn reuse(&mut self, text: Vec<u8>) {
         if text.capacity() <= MAX_SPARE {
             self.text = text;
         }
-        Ok(())
     }
 
     /// The number of a plan's table in `tables`.

@@ -113,8 +113,7 @@ def command(
                 print_table(heads, rows)
                 return
             with new_file(to) as file:
-                for piece in script:
-                    file.write(piece)
+                script.write_to(file)
 
 
 def _script(sources: list[str], login: Login, keywords: dict[str, Any]) -> binarrow.UndoScript:

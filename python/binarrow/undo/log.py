@@ -62,8 +62,13 @@ class UndoLog:
         include = ["schema_change", "truncate"]
         if self._reaction is None:
             include.append("unlogged_change")
+        is_filtered = self._keywords["where"] is not None
+        # Rows are needed only for a filter and for effects.
+        needs_rows = is_filtered or effects is not None
+        form = UndoWriter.keywords(filtered=is_filtered) if needs_rows else writer.sql_keywords()
         keywords = {
             **self._keywords,
+            **form,
             "include": include,
             "unlogged_changes": self._reaction,
         }

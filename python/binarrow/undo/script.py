@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import errno
+import io
+import os
+import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal, Self
 
 from binarrow._native import BinarrowWarning, ConfigError, UndoWriter
 from binarrow.undo.log import UndoLog
@@ -42,8 +46,8 @@ class UndoCounts:
 class UndoScript:
     """A script of SQL, returned by :func:`undo`: an iterator over bytes, and a context manager.
 
-    The SQL is in a temporary file until the object is closed or deleted. The script is empty if no
-    change was found.
+    SQL of more than 64 MiB is in a temporary file until the object is closed or deleted. The script
+    is empty if no change was found.
 
     Examples:
         >>> with binarrow.undo("binlog.000001", tables="shop.products") as script:
@@ -78,13 +82,45 @@ class UndoScript:
         return self._not_restored
 
     def close(self) -> None:
-        """Removes the temporary file."""
+        """Frees the memory, and removes the temporary file."""
         self._writer = None
 
     def __iter__(self) -> Iterator[bytes]:
         """Returns the pieces, once."""
         while self._writer is not None and (piece := self._writer.next_piece()) is not None:
             yield piece
+
+    def write_to(self, file: BinaryIO) -> None:
+        """Writes the pieces to a file, once.
+
+        This may be faster than iteration: on Linux, the system copies the temporary file to another
+        file.
+
+        Args:
+            file: A file that is open for writing bytes.
+
+        Raises:
+            OSError: The file cannot be written.
+
+        Examples:
+            >>> with open("undo.sql", "xb") as file:
+            ...     binarrow.undo("binlog.000001", tables="shop.products").write_to(file)
+        """
+        writer = self._writer
+        source = None if writer is None else writer.fileno()
+        target = _number_of(file)
+        if writer is None or source is None or target is None:
+            file.writelines(self)
+            return
+        while (piece := writer.next_piece_or_place()) is not None:
+            if isinstance(piece, bytes):
+                file.write(piece)
+                continue
+            start, end = piece[0], sum(piece)
+            file.flush()
+            start = _send(source, target, start, end)
+            while start < end:
+                start += file.write(os.pread(source, min(end - start, 1 << 20), start))
 
     def __enter__(self) -> Self:
         return self
@@ -94,6 +130,37 @@ class UndoScript:
 
     def __repr__(self) -> str:
         return f"<UndoScript {self._transactions} transactions, {len(self._counts)} tables>"
+
+
+def _number_of(file: BinaryIO) -> int | None:
+    """Returns the number of a file to which the system can copy.
+
+    Other objects may have the number of a file that they write in another form, such as gzip.
+    """
+    raw = file.raw if type(file) is io.BufferedWriter else file
+    return raw.fileno() if sys.platform == "linux" and type(raw) is io.FileIO else None
+
+
+def _send(source: int, target: int, start: int, end: int) -> int:
+    """Copies a part of a file. Returns the end of what the system could copy.
+
+    It cannot copy to a file that is open for appending, for example.
+    """
+    while start < end:
+        try:
+            count = os.sendfile(target, source, start, end - start)
+        except OSError as error:
+            if error.errno in (errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP):
+                return start
+            raise
+        if count == 0:
+            return start
+        start += count
+    return start
+
+
+MEMORY = 64 << 20
+"""The number of bytes of SQL that are kept in memory."""
 
 
 def undo(
@@ -179,10 +246,10 @@ def undo(
             foreign_key_checks=foreign_key_checks,
             dry_run=dry_run,
             offsets=offsets_of(timezone),
+            memory=MEMORY,
         )
 
     keywords: dict[str, Any] = {
-        **UndoWriter.keywords(filtered=where is not None, redo=redo),
         **options,
         "tables": tables,
         "exclude_tables": exclude_tables,

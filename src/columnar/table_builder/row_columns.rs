@@ -29,8 +29,6 @@ pub(super) struct RowColumns {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wanted {
     All,
-    /// Only the columns whose values a statement needs to find a row.
-    Key,
     /// All rows are NULL.
     Nothing,
 }
@@ -60,12 +58,7 @@ impl RowColumns {
         }
         let mut first: Option<(usize, (usize, DecodeError))> = None;
         for (index, column) in self.builders.iter_mut().enumerate() {
-            let is_wanted = match wanted {
-                Wanted::All => true,
-                Wanted::Key => plan.is_in_key_images(index),
-                Wanted::Nothing => false,
-            };
-            if !is_wanted {
+            if wanted == Wanted::Nothing {
                 column.append_nulls(self.placed.rows());
                 continue;
             }

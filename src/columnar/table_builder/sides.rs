@@ -83,11 +83,7 @@ impl Sides {
         kind: RowsKind,
         plan: &TablePlan,
     ) -> Result<(), (usize, (usize, DecodeError))> {
-        let wanted = match plan.types.key_of == Some(kind) {
-            true => Wanted::Key,
-            false => Wanted::All,
-        };
-        let (mut of_before, mut of_after) = (wanted, wanted);
+        let (mut of_before, mut of_after) = (Wanted::All, Wanted::All);
         match kind {
             _ if !self.is_nested() => {}
             RowsKind::Write => of_before = Wanted::Nothing,
