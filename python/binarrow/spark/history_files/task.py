@@ -40,6 +40,8 @@ class Settings:
     layouts: Mapping[Name, Layout]
     refused: Mapping[Name, str]
     """Tables whose files tasks cannot write, with the reasons."""
+    ignored: frozenset[Name]
+    """Tables whose rows are left out, because they are parked or have been dropped."""
     prefix: str
     """The beginning of the names of files."""
     spark_version: str
@@ -187,6 +189,8 @@ class _Writing:
 
     def _add(self, change: ChangeBatch) -> None:
         name = (change.database, change.table)
+        if name in self._settings.ignored:
+            return
         refused = self._settings.refused.get(name)
         if refused is not None:
             self._result.obstacle = f"{shown(name)}: {refused}"

@@ -37,9 +37,10 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger("binarrow.spark")
 
-PASSES = 2
+PASSES = 3
 """The maximum number of times that a batch is decoded into files. The first time may find columns
-that a table lacks, and then they are added to the table."""
+that a table lacks, and then they are added to the table. It may also find tables that are not
+written: the next time leaves them out."""
 
 
 class FilesWriter(BatchWriter):
@@ -83,13 +84,15 @@ class FilesWriter(BatchWriter):
             for table in self._tables.opened(spark, set(), batch.query):
                 self._find_layout(target, table.name, table.mirror)
             self._tables.is_first = False
+        ignored: frozenset[Name] = frozenset()
         for _ in range(PASSES):
-            found = self._decode(frame, batch)
+            found = self._decode(frame, batch, ignored)
             try:
                 self._check(found)
                 mirrors = self._evolved(target, spark, found, batch.query)
-                is_known = found.unknown.isdisjoint(mirrors)
-                is_complete = is_known and self._commit(target, mirrors, found, batch)
+                ignored |= found.unknown - mirrors.keys()
+                # The files are complete only if no task has found a table that it does not know.
+                is_complete = not found.unknown and self._commit(target, mirrors, found, batch)
             except _ObstacleError as obstacle:
                 LOG.info("batch %d is written by Spark: %s", batch.number, obstacle)
                 return False
@@ -104,7 +107,7 @@ class FilesWriter(BatchWriter):
         )
         return False
 
-    def _decode(self, frame: DataFrame, batch: BatchId) -> _Found:
+    def _decode(self, frame: DataFrame, batch: BatchId, ignored: frozenset[Name]) -> _Found:
         """Decodes the ranges of a batch into files."""
         spark = frame.sparkSession
         settings = Settings(
@@ -112,6 +115,7 @@ class FilesWriter(BatchWriter):
             login=with_secret(self._live.target),
             layouts=dict(self._layouts),
             refused=dict(self._refused),
+            ignored=ignored,
             prefix=file_prefix(batch),
             spark_version=spark.version,
         )
