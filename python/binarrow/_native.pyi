@@ -1096,7 +1096,7 @@ class UndoWriter:
     def next_piece_or_place(self) -> bytes | tuple[int, int] | None:
         """Returns the next piece of the script, or the offset and the size of a piece in the temporary file; None after the last one."""
     def fileno(self) -> int | None:
-        """Returns the number of the temporary file; None if there is none, or the system does not copy by numbers."""
+        """Returns the file descriptor of the temporary file; None if there is none, or the system cannot copy from it."""
     def counts(self) -> list[tuple[str, str, int, int, int]]:
         """Returns for each table its database and name, and the numbers of inserts, updates and deletes."""
     @property
@@ -1104,9 +1104,9 @@ class UndoWriter:
         """The number of transactions of the complete script."""
     @staticmethod
     def keywords(*, filtered: bool) -> dict[str, Any]:
-        """Returns the keywords for reading rows. With ``filtered``, they can be selected by ``where``."""
+        """Returns the keywords for reading rows. With ``filtered``, ``where`` can select rows."""
     def sql_keywords(self) -> dict[str, Any]:
-        """Returns the keywords for reading batches that contain the SQL of this writer, and no rows. Their rows cannot be selected."""
+        """Returns the keywords for reading batches that contain the SQL of this writer instead of rows, without ``where``."""
 
 @final
 class RowChanges:

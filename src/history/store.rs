@@ -60,7 +60,7 @@ pub trait Store: Send {
     /// Writes a copy of the complete store into a new file, while others may read and write the store.
     ///
     /// # Errors
-    /// The store is not a file, or the copy cannot be written.
+    /// The store is not in a file, or the copy cannot be written.
     fn copy_to(&mut self, _path: &Path) -> Result<()> {
         Err(Error::config(format!("{}: only a history in a file can be copied", self.place())))
     }

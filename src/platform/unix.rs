@@ -24,7 +24,7 @@ pub fn write_all_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<()> {
     file.write_all_at(bytes, offset)
 }
 
-/// The number of an open file, from which the system can copy to another file.
+/// The descriptor of an open file, from which the system can copy to another file.
 pub fn file_number(file: &File) -> Option<i32> {
     Some(file.as_raw_fd())
 }

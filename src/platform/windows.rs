@@ -29,7 +29,7 @@ pub fn read_exact_at(file: &File, mut buffer: &mut [u8], mut offset: u64) -> io:
     Ok(())
 }
 
-/// The number of an open file, from which the system can copy to another file: none.
+/// The descriptor of an open file, from which the system can copy to another file. Windows has none.
 pub fn file_number(_file: &File) -> Option<i32> {
     None
 }

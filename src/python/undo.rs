@@ -91,7 +91,7 @@ impl PyUndoWriter {
         self.piece(py, true)
     }
 
-    /// Returns the number of the temporary file; None if there is none, or the system does not copy by numbers.
+    /// Returns the file descriptor of the temporary file; None if there is none, or the system cannot copy from it.
     fn fileno(&self) -> PyResult<Option<i32>> {
         Ok(self.script()?.file().and_then(platform::file_number))
     }
@@ -112,7 +112,7 @@ impl PyUndoWriter {
         Ok(self.script()?.transactions())
     }
 
-    /// Returns the keywords for reading rows. With ``filtered``, they can be selected by ``where``.
+    /// Returns the keywords for reading rows. With ``filtered``, ``where`` can select rows.
     #[staticmethod]
     #[pyo3(signature = (*, filtered))]
     fn keywords(py: Python<'_>, filtered: bool) -> PyResult<Bound<'_, PyDict>> {
@@ -121,7 +121,7 @@ impl PyUndoWriter {
         Ok(keywords)
     }
 
-    /// Returns the keywords for reading batches that contain the SQL of this writer, and no rows. Their rows cannot be selected.
+    /// Returns the keywords for reading batches that contain the SQL of this writer instead of rows, without ``where``.
     fn sql_keywords<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let writer = Arc::new(self.script()?.sql_writer());
         let keywords = keywords(py)?;

@@ -42,8 +42,9 @@ impl Window {
         }
     }
 
-    /// Reads not much more than the next `bytes` that are kept: they are taken together, and bytes after them are copied.
-    pub(crate) fn expect_takes_of(&mut self, bytes: usize) {
+    /// Sets the approximate number of bytes that are taken at a time. Reads then end soon after them, because the bytes after
+    /// them are copied to the next buffer.
+    pub(crate) fn set_take_size(&mut self, bytes: usize) {
         self.taken = bytes;
     }
 
@@ -308,7 +309,7 @@ mod tests {
         let file: Vec<u8> = (0..500).flat_map(|number| event(8000 + number % 9)).collect();
         let mut input = BytesInput(file.as_slice());
         let mut window = Window::new("f".into(), 0, 256 << 10);
-        window.expect_takes_of(SEGMENT);
+        window.set_take_size(SEGMENT);
         let mut segments = 0;
         while let NextEvent::Event(event) = window.read(&mut input).unwrap() {
             window.advance(event.len);
@@ -332,7 +333,7 @@ mod tests {
             let file = events();
             let mut input = BytesInput(file.as_slice());
             let mut window = Window::new("f".into(), 0, chunk);
-            window.expect_takes_of(taken);
+            window.set_take_size(taken);
             let mut starts = vec![0];
             for (step, number) in steps {
                 match step {

@@ -1,4 +1,4 @@
-//! The cells of batches as literals: one function per column and side, made once per batch.
+//! The cells of batches as literals: one function per column and side, created once per batch.
 
 use super::literal;
 use crate::charset::Charset;

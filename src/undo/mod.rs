@@ -10,8 +10,8 @@
 //!                                                          literal     joined       ordered, with transactions
 //! ```
 //!
-//! Usually rows are written directly from the events, by the threads that decode them. Batches are needed for filters, for
-//! rows that foreign keys changed, and for changes inside JSON documents.
+//! Usually the threads that decode the events write SQL directly from them. Batches are needed for filters, for rows that actions
+//! of foreign keys changed, and for events with changes inside JSON documents.
 //!
 //! A segment of the log is a block of text, and blocks are returned from the last to the first. So
 //! the memory does not depend on the number of changes, and not on the size of a transaction.

@@ -38,9 +38,9 @@ pub(super) struct Run {
 }
 
 impl Order {
-    /// True if no other change can be between this one and the next one of its batch, except effects of the next one: an event
-    /// has rows of one table.
-    pub(super) const fn is_before(self, next: Self) -> bool {
+    /// True if no other change can be between this one and the next one of its batch, except effects of the next one. This is known
+    /// for changes of one event, which has rows of one table, and of consecutive events.
+    pub(super) const fn is_directly_before(self, next: Self) -> bool {
         self.version == next.version
             && match (self.step, next.step) {
                 (0, 0) => next.ordinal >> EVENT <= (self.ordinal >> EVENT) + 1,

@@ -57,8 +57,10 @@ impl RunWriter {
         is_separate: bool,
         comment: impl FnOnce(&mut Vec<u8>),
     ) -> &mut Vec<u8> {
-        let continues =
-            self.open.as_ref().is_some_and(|run| !is_separate && run.last.is_before(order));
+        let continues = self
+            .open
+            .as_ref()
+            .is_some_and(|run| !is_separate && run.last.is_directly_before(order));
         if !continues {
             self.begin_run(table, order, comment);
         }

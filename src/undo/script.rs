@@ -78,8 +78,8 @@ struct Output {
     is_started: bool,
     /// The number of blocks that were returned.
     blocks: usize,
-    /// True if the begin of the current block's first transaction was returned.
-    is_block_begun: bool,
+    /// True if the BEGIN of the current block's first transaction was returned.
+    is_block_started: bool,
     /// The number of bytes of the current block that were returned.
     within: u64,
     /// The open transaction.
@@ -193,7 +193,7 @@ impl UndoScript {
                 notes,
                 is_started: false,
                 blocks: 0,
-                is_block_begun: false,
+                is_block_started: false,
                 within: 0,
                 open: None,
                 is_ended: false,
@@ -250,13 +250,13 @@ impl UndoScript {
                 output.is_ended = true;
                 break;
             };
-            if !output.is_block_begun && output.open != Some(block.first) {
+            if !output.is_block_started && output.open != Some(block.first) {
                 if output.open.is_some() {
                     piece.extend_from_slice(b"COMMIT;\n");
                 }
                 piece.extend_from_slice(&block.head);
             }
-            output.is_block_begun = true;
+            output.is_block_started = true;
             let (from, left) = (output.within, block.len - output.within);
             let is_place = as_places && matches!(block.text, Stored::File(_));
             let size = match is_place {
@@ -266,7 +266,7 @@ impl UndoScript {
             };
             output.within += size;
             if output.within == block.len {
-                (output.within, output.is_block_begun) = (0, false);
+                (output.within, output.is_block_started) = (0, false);
                 output.blocks += 1;
                 output.open = Some(block.last);
             }

@@ -1,9 +1,9 @@
-//! Memory that is used again.
+//! Reuse of the memory of parts.
 
 use super::run::Part;
 use std::sync::{Arc, Mutex};
 
-/// Parts that were written, whose memory is used for others. Threads that read the log share it.
+/// Empty parts whose memory is reused for other changes. The threads that read the log share them.
 #[derive(Debug, Clone, Default)]
 pub(super) struct SpareParts(Arc<Mutex<Vec<Part>>>);
 

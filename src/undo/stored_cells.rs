@@ -1,4 +1,4 @@
-//! Cells as the log contains them as literals: one converter per column, made once per table.
+//! Converts cells, as the log contains them, into literals: one converter per column, created once per table.
 
 use super::cells::{Refused, Use, write_characters, write_document};
 use super::literal;

@@ -109,7 +109,7 @@ def test_parts_are_not_read(shop_files):
         assert cost(files, "use", **chosen) < 0.7 * cost(files, "ignore", **chosen)
 
 
-def test_known_foreign_keys_do_not_prevent_it(shop_files):
+def test_parts_are_skipped_although_foreign_keys_are_known(shop_files):
     """Only parts in which an action may have been executed are read."""
     indexed(shop_files, 20_000)
     files = [str(file) for file in shop_files]

@@ -100,7 +100,7 @@ def test_a_script_is_written_to_every_kind_of_file(
     buffer = io.BytesIO()
     undo().write_to(buffer)
     assert buffer.getvalue() == expected
-    # It has the number of the file that contains the compressed bytes.
+    # `fileno` of a gzip file is that of the file with the compressed bytes.
     with gzip.open(path, "wb") as packed:
         undo().write_to(packed)
     with gzip.open(path) as packed:

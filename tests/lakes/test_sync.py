@@ -167,7 +167,7 @@ def test_errors(lake: Any, server: Server, tmp_path: Path) -> None:
                 "on_table_error": "park",
                 "options": {"startingOffsets": "earliest"},
             },
-            "on_table_error='park' then needs",
+            "on_table_error='park' needs a local",
         ),
         ("delta+file:///x", {"schema_changes": "widen"}, "schema_changes is"),
         ("delta+file:///x", {"every": -1}, "every is"),

@@ -90,7 +90,7 @@ def test_columns(
     synced.check()
     assert reads["empty"] == 2
 
-    # If it is not known what SELECT sees, each batch is applied, and only the columns are read.
+    # If it is not known which changes SELECT sees, each batch is applied, and only the new columns are read.
     monkeypatch.setattr(Structures, "_version_before_select", lambda *_: -1)
     server.execute(
         "UPDATE shop.users SET number = 9 WHERE name = 'n2'",

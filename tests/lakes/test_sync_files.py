@@ -185,7 +185,7 @@ def test_statements(pair: Pair) -> None:
         "INSERT INTO shop.t (id) VALUES (5)",
         "DROP TABLE shop.gone",
     )
-    pair.run("auto")  # nobody knows the columns of `gone`
+    pair.run("auto")  # the columns of the dropped table are not known
     assert len(pair.written("t")) == 3
     pair.lake.spark.sql(f"ALTER TABLE {pair.name('auto', 'u')} {UNSUPPORTED[pair.lake.format]}")
     pair.server.execute(

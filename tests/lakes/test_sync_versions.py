@@ -1,4 +1,4 @@
-"""`binarrow.spark.sync` with `mode="scd2"`: the versions valid at a moment are the rows of SELECT then."""
+"""`binarrow.spark.sync` with `mode="scd2"`: the versions valid at a moment are the rows that SELECT returned then."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Versions:
         self.moments: list[tuple[int, str, list[str], Counter[Any]]] = []
 
     def note(self, *tables: str) -> None:
-        """Notes the rows of tables of a server that is not in use."""
+        """Stores the current rows of tables. The server must not be in use."""
         server = self.synced.server
         for table in tables:
             columns = [row[0] for row in server.query(f"SHOW COLUMNS FROM shop.{table}")]

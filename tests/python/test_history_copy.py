@@ -10,7 +10,7 @@ import binarrow
 
 
 def test_copies_of_a_history_in_use(tmp_path: Path) -> None:
-    """Each copy has all statements so far. A copy by another SQLite library deletes the log of the first."""
+    """Each copy has all statements so far. A copy by another SQLite library would delete the log of the first library."""
     with binarrow.SchemaHistory.open(tmp_path / "tables.db") as history:
         history.baseline("CREATE DATABASE shop; CREATE TABLE shop.t (id INT)", "binlog.000001:4")
         for number in range(5):

@@ -26,7 +26,7 @@ TABLES = {
 }
 
 
-# The tests of a lake take turns with the servers, so that they do not take twice as long. `BINARROW_LAKE_SERVERS=all` runs all.
+# Each test of a lake runs on one of the servers, in turn, to save time. `BINARROW_LAKE_SERVERS=all` runs each test on all servers.
 ALL = ["mysql", "mariadb-11.8"]
 ONE, OTHER = (
     ([ALL[0]], [ALL[1]]) if os.environ.get("BINARROW_LAKE") == "delta" else ([ALL[1]], [ALL[0]])

@@ -72,7 +72,7 @@ class Source:
 
     @property
     def last_commit(self) -> object | None:
-        """A value that is another one after each commit of the target; None before the first."""
+        """Returns a value that changes with each commit of the target; None before the first."""
         if self.kind in CATALOGS:
             catalog = load_catalog("lake")
             if not catalog.table_exists(("_binarrow", "sync")):

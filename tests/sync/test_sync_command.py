@@ -57,7 +57,7 @@ def test_once(shop: Source) -> None:
 
 
 def test_the_process_does_not_import_pandas(shop: Source) -> None:
-    """pyarrow would import it: 0.2 s, which is a fifth of a short sync."""
+    """Without the import hook, pyarrow would import it in 0.2 s, which is a fifth of a short sync."""
     assert find_spec("pandas")
     code = """if True:
         import sys

@@ -61,7 +61,7 @@ def test_kills(source: Source) -> None:
                     [*command, "--every", "0.1"], stdout=subprocess.DEVNULL, stderr=output
                 )
             begin = time.monotonic()
-            # On a slow machine, most kills would be before a commit: half of them wait for one.
+            # On a slow machine, most kills would happen before a commit. Therefore half of the kills wait for a commit.
             last = source.last_commit if GIVEN and chosen.random() < 0.5 else None
             while process.poll() is None and source.last_commit == last:
                 time.sleep(0.02)

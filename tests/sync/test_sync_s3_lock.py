@@ -160,7 +160,7 @@ def test_a_sync_that_was_stopped(
 def test_a_sync_that_was_stopped_while_it_removes_a_table(
     source: Source, other: Machine, frozen: None, owner: Any, name: str, calls: int, is_rename: bool
 ) -> None:
-    """It does not delete or replace objects of the table that another sync has created with the name."""
+    """The sync does not delete or replace objects of a table that another sync has created with the same name."""
     source.execute("CREATE TABLE t (id INT PRIMARY KEY)", "INSERT INTO t VALUES (1)")
     source.sync(on_drop="drop")
     source.execute("RENAME TABLE t TO s" if is_rename else "DROP TABLE t")

@@ -299,7 +299,7 @@ def test_the_stored_history_stays_small(table: Source) -> None:
 
 @pytest.mark.parametrize("kind", ["delta"])
 def test_tables_that_are_read_again_together(table: Source) -> None:
-    """In a mirror, statements after which tables are read again do not cause a load each."""
+    """In a mirror, several statements after which tables are read again cause one load, not one load each."""
     table.execute("CREATE TABLE u LIKE t", "INSERT INTO u SELECT * FROM t")
     table.sync()
     table.execute(

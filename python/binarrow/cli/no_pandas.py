@@ -10,20 +10,20 @@ import sys
 
 
 class _NoPandas:
-    """An import of pandas fails.
+    """An import hook that refuses pandas.
 
     ``importlib.util.find_spec("pandas")`` fails too, although it returns None for other modules
-    that are not installed. The libraries of sync import pandas without this function.
+    that are not installed. The libraries that sync uses do not call it for pandas.
     """
 
     def find_spec(self, name: str, _path: object = None, _target: object = None) -> None:
-        """Refuses pandas, and leaves other modules to other finders."""
+        """Refuses pandas. Other import hooks find all other modules."""
         if name == "pandas":
             raise ModuleNotFoundError("the command line does not use pandas", name=name)
 
 
 def refuse_pandas() -> None:
-    """Lets imports of pandas fail in this process."""
+    """Makes each import of pandas in this process fail."""
     sys.meta_path.insert(0, _NoPandas())
 
 

@@ -29,8 +29,8 @@ BusyTimeout: TypeAlias = Annotated[
         "--busy-timeout",
         metavar="SECONDS",
         parser=seconds,
-        help="The time to wait while another process uses the target, and for which failed requests"
-        " to an object store or a catalog are repeated.",
+        help="The maximum time to wait while another process uses the target, and to repeat failed"
+        " requests to an object store or a catalog.",
     ),
 ]
 

@@ -32,8 +32,8 @@ LONGEST = 5.0
 """The longest pause between two attempts of a request with a check; the first is `RETRY`."""
 
 GUARDED = 20.0
-"""Seconds after which a request fails that is sent only after a check: less than the time for which
-a lock is valid."""
+"""Seconds after which a request with a check fails. This is less than the time for which a lock is
+valid."""
 
 DELETED = 500
 """The maximum number of objects in one request to delete objects."""
@@ -54,7 +54,8 @@ class Bucket:
         self.shown = f"s3://{bucket}/{prefix}".rstrip("/")
         self._store = self._client(request, 1000)
         self._guarded = self._client(min(request, GUARDED), 0)
-        """Does not repeat requests: `_checked` does, because a lock may be lost meanwhile."""
+        """A client that does not repeat requests. `_checked` repeats them, each time after a check
+        of the lock, which may have been lost."""
 
     def _client(self, request: float, retries: int) -> S3Store:
         return S3Store(

@@ -38,7 +38,7 @@ BEAT = LEASE / 4
 """Seconds after which the owner replaces the lock again."""
 
 FRESH = 1.0
-"""Seconds after which the owner replaces the lock before it deletes or copies objects."""
+"""The age in seconds from which the owner replaces the lock before it deletes or copies objects."""
 
 QUICK = 5.0
 """Seconds after which a request for the lock fails."""
@@ -64,7 +64,7 @@ class StoreLock:
         self._id = str(uuid.uuid4())
         self._tag = ""
         self._replaced = 0.0
-        """The time before the last request with which this sync replaced the lock."""
+        """The time at which the last request that replaced the lock began."""
         self._is_lost = False
         self._mutex = threading.Lock()
         self._ended = threading.Event()

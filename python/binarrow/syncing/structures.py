@@ -37,7 +37,7 @@ class Structures:
         is_mariadb: bool,
         committed: Position | None = None,
     ) -> None:
-        """Opens the copy of a target, whose position is `committed`; or begins a new history."""
+        """Opens the copy in a target, whose position is `committed`, or creates a new history."""
         self._file = file
         self._remove()
         if stored is not None:
@@ -45,7 +45,7 @@ class Structures:
         self.history = SchemaHistory.open(self._file)
         self._is_mariadb = is_mariadb
         self._copied = committed
-        """A position of which the last copy has all statements before it."""
+        """A position. The last copy contains all statements before it."""
         self._ranges = len(self.history.covered)
         """The number of ranges of logs in the last copy."""
 

@@ -46,8 +46,8 @@ class UndoCounts:
 class UndoScript:
     """A script of SQL, returned by :func:`undo`: an iterator over bytes, and a context manager.
 
-    SQL of more than 64 MiB is in a temporary file until the object is closed or deleted. The script
-    is empty if no change was found.
+    Up to 64 MiB of SQL are kept in memory. The rest is in a temporary file until the object is
+    closed or deleted. The script is empty if no change was found.
 
     Examples:
         >>> with binarrow.undo("binlog.000001", tables="shop.products") as script:
@@ -93,8 +93,8 @@ class UndoScript:
     def write_to(self, file: BinaryIO) -> None:
         """Writes the pieces to a file, once.
 
-        This may be faster than iteration: on Linux, the system copies the temporary file to another
-        file.
+        This may be faster than iteration: on Linux, the operating system copies from the temporary
+        file to the other file.
 
         Args:
             file: A file that is open for writing bytes.
@@ -133,16 +133,16 @@ class UndoScript:
 
 
 def _number_of(file: BinaryIO) -> int | None:
-    """Returns the number of a file to which the system can copy.
+    """Returns the file descriptor of a file to which the system can copy, or None.
 
-    Other objects may have the number of a file that they write in another form, such as gzip.
+    Other objects, such as a gzip file, may return the descriptor of a file with other content.
     """
     raw = file.raw if type(file) is io.BufferedWriter else file
     return raw.fileno() if sys.platform == "linux" and type(raw) is io.FileIO else None
 
 
 def _send(source: int, target: int, start: int, end: int) -> int:
-    """Copies a part of a file. Returns the end of what the system could copy.
+    """Copies a part of a file with sendfile. Returns the offset up to which it was copied.
 
     It cannot copy to a file that is open for appending, for example.
     """

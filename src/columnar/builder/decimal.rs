@@ -45,7 +45,7 @@ impl Cell for Short {
 }
 
 impl Short {
-    /// Returns the error for bytes that are no value.
+    /// Returns the error for bytes that are not a valid value.
     #[cold]
     #[inline(never)]
     fn read_any(&self, bytes: &[u8]) -> Result<Option<i128>> {

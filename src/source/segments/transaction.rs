@@ -36,7 +36,7 @@ pub(super) enum PreparedRows {
 }
 
 impl Segments {
-    /// Takes transactions that need no step until the segment is full. Returns false if there are none.
+    /// Takes usual transactions without a step of the walk, until the segment is full. Returns false if there are none.
     pub(super) fn take_passed(&mut self) -> bool {
         if !self.passes_without_steps() {
             return false;
@@ -56,7 +56,7 @@ impl Segments {
         is_any
     }
 
-    /// True if nothing in the segment depends on more of a usual transaction than its rows, its time and its GTID.
+    /// True if the segment needs only the rows, the time and the GTID of a usual transaction.
     fn passes_without_steps(&self) -> bool {
         let options = self.walk.options();
         self.walk.passes_without_steps()

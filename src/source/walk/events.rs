@@ -103,9 +103,9 @@ impl FileEvents {
         self.window.kept()
     }
 
-    /// Reads not much more than the bytes that are taken at a time.
-    pub(crate) fn expect_takes_of(&mut self, bytes: usize) {
-        self.window.expect_takes_of(bytes);
+    /// See [`Window::set_take_size`].
+    pub(crate) fn set_take_size(&mut self, bytes: usize) {
+        self.window.set_take_size(bytes);
     }
 
     /// Takes the bytes that are kept.

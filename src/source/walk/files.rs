@@ -136,7 +136,7 @@ impl Walk {
         let (mut events, created) =
             FileEvents::open(source, names, self.chunk(), self.options.verify_checksum)?;
         if self.keeps_bytes {
-            events.expect_takes_of(self.options.segment_bytes);
+            events.set_take_size(self.options.segment_bytes);
         }
         if resumes && !has_moved {
             self.progress.position.check_file_created(created)?;

@@ -1,5 +1,5 @@
-//! Usual transactions of a read that needs nothing but their rows: the position moves past them at once, without a step. Most
-//! reads have no other transactions.
+//! The fast path for usual transactions: if a read needs nothing but their rows, the position moves past each of them at once, and
+//! [`Walk::next`] returns no step for it. In most reads, all transactions are of this kind.
 
 use super::usual::UsualTransaction;
 use super::{Next, Walk};
@@ -20,7 +20,7 @@ pub(crate) struct PassedTransaction {
 }
 
 impl Walk {
-    /// True if usual transactions need no step: the read begins and ends at places, and has read none of them before.
+    /// True if usual transactions need no step: the read begins and ends at positions, and no transaction was read before.
     pub(crate) fn passes_without_steps(&self) -> bool {
         let is_after_start = match &self.options.start {
             Start::Earliest | Start::Position(_) => true,

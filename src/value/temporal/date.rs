@@ -41,7 +41,7 @@ pub const fn decode(bytes: [u8; BYTES]) -> Date {
 #[inline]
 pub(crate) fn usual_days(year_month: u32, day: u32) -> Option<i32> {
     let month = USUAL_MONTHS.get(year_month.wrapping_sub(USUAL_YEARS.0 * 13) as usize)?;
-    // Day 0 is more than any number of days here.
+    // Day 0 wraps to a number that is larger than the days of any month.
     (day.wrapping_sub(1) < u32::from(month.days)).then_some(month.day_before + day as i32)
 }
 
@@ -68,7 +68,7 @@ static USUAL_MONTHS: [Month; ((USUAL_YEARS.1 - USUAL_YEARS.0) * 13) as usize] = 
     months
 };
 
-/// The years in most logs; the second one is not among them.
+/// The years of most dates in logs: from the first number up to the second, which is not included.
 const USUAL_YEARS: (u32, u32) = (1970, 2100);
 
 impl Date {

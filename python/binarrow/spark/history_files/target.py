@@ -47,7 +47,7 @@ class Outcome(Enum):
 
 
 class FileTarget(ABC):
-    """The tables of a format. The library of the format in the session commits the files."""
+    """The tables of a format. Files are committed with the format's library in the session."""
 
     format_name: ClassVar[str]
     """The name of the format in messages."""

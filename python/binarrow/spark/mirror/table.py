@@ -189,7 +189,7 @@ _DELTA_FEATURES = {
 
 @contextmanager
 def named_view(frame: DataFrame) -> Iterator[str]:
-    """Gives a frame a name in SQL."""
+    """Creates a temporary view of a frame, and yields its name in SQL."""
     name = f"binarrow_{uuid.uuid4().hex}"
     frame.createOrReplaceTempView(name)
     try:

@@ -165,7 +165,7 @@ class BatchWriter:
         return table.with_dropped_columns(logged)
 
     def _check_columns(self, table: Table, held: StructType) -> None:
-        """Checks that columns did not change, if the policy says so.
+        """Checks that columns did not change, if schema_changes is "fail".
 
         Raises:
             SchemaError: They did.
@@ -195,7 +195,8 @@ def query_of(frame: DataFrame, name: str | None) -> str:
 
     Args:
         frame: The batch.
-        name: The name of the query, with Spark Connect, where a batch does not know its query.
+        name: The name of the query. Only Spark Connect needs it: there, a batch does not contain
+            the id of its query.
     """
     spark = frame.sparkSession
     if name is None:

@@ -4,10 +4,11 @@ In existing rows, ALTER TABLE sets a new column to its default, and the log cont
 statement. The server returns the current values.
 
 In a mirror, all rows are read, so that the table contains all changes up to a version. Later
-batches leave out changes up to it. If a change after it is in the rows already, it comes again in a
-later batch. If it is not certain that SELECT sees all changes up to a version, only the new columns
-are written, after each batch with rows that lack them. The same is done in current versions of
-rows, because a table with versions needs all changes.
+batches leave out the changes up to this version. If the rows already contain a later change, a
+later batch applies it again. If it is not certain that SELECT sees all changes up to a version,
+only the new columns are written, after each batch with rows that lack them. In a table with
+versions of rows, the new columns of current versions are written in the same way, because such a
+table needs all changes.
 """
 
 from __future__ import annotations

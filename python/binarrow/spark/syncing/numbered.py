@@ -25,9 +25,9 @@ def is_written(mirror: TableMirror, query: str, batch_id: int) -> bool:
 
 @contextmanager
 def numbered(mirror: TableMirror, query: str, batch_id: int) -> Iterator[bool]:
-    """Gives the one commit of the block the number of a batch.
+    """Adds the number of a batch to the commit of the block, which must be only one.
 
-    The value is false if the table has the batch already. Delta itself then ignores the commit.
+    Yields false if an Iceberg table has the batch already. Delta itself ignores such a commit.
     """
     if mirror.format == "iceberg":
         if is_written(mirror, query, batch_id):

@@ -1,4 +1,4 @@
-"""Tables that a query does not write any more after an error: they are parked."""
+"""Parked tables: after an error of a table, the query no longer writes this table."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ VALUE_ERRORS = ("MALFORMED_RECORD_IN_PARSING", "CAST_OVERFLOW", "NUMERIC_VALUE_O
 
 
 class ParkedTables:
-    """The parked tables of a query, in a file beside its checkpoint.
+    """The parked tables of a query, in a file next to its checkpoint.
 
     The file is written before the batch is complete. If the query is killed in between, the batch
     is repeated without the table. The file of another query is ignored, and then replaced.

@@ -148,7 +148,7 @@ def _delete_remote(spark: SparkSession, folder: str, own: str) -> None:
 
 
 def _file_system(spark: Any, folder: str) -> tuple[Any, Any]:
-    """Returns Java's class of paths, and the file system of a folder."""
+    """Returns Hadoop's class Path, and the file system of a folder."""
     path = spark._jvm.org.apache.hadoop.fs.Path  # noqa: SLF001 - Spark has no Python functions
     conf = spark._jsparkSession.sessionState().newHadoopConf()  # noqa: SLF001
     return path, path(folder).getFileSystem(conf)

@@ -34,7 +34,7 @@ class Structure:
     version: int = -1
     """The rows of a later SELECT contain all changes up to this version; -1 if it is not known."""
     server: str = ""
-    """The server of the version."""
+    """The id of the server whose log the version refers to."""
 
 
 class Structures:

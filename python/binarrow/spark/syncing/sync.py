@@ -63,8 +63,9 @@ def sync(
     tables, and started again with the same arguments, no change is lost or applied twice.
 
     Args:
-        spark: The session, with the packages of the format. With Spark Connect, the target is a
-            local folder of the server or a catalog, and Spark's own writer writes all files.
+        spark: The session, with the packages of the format. With Spark Connect, the target must be
+            a catalog, or a local folder of the machine that runs Spark's server, and Spark's own
+            writer writes all files.
         url: The URL of the server, without a password.
         tables: The tables, as globs of ``database.table``. A table that is created later, and that
             they match, is added. To add other tables, start with a new target.
@@ -76,8 +77,8 @@ def sync(
             key of columns that are NOT NULL. ``"history"``: they have all changes, with
             ``_change_type``, ``_commit_version``, ``_commit_timestamp`` and ``_change_ordinal``.
             ``"scd2"``: they have all versions of each row, with ``_valid_from``, ``_valid_to``,
-            ``_valid_from_version`` and ``_valid_to_version``, as in :func:`binarrow.sync`; each
-            needs a key.
+            ``_valid_from_version`` and ``_valid_to_version``, as in :func:`binarrow.sync`. Each
+            table needs a key.
         exclude_tables: Tables to leave out, as globs.
         once: If true, the query ends at the current end of the log.
         every: Seconds between the starts of two batches.
@@ -89,14 +90,16 @@ def sync(
         on_truncate: The reaction to TRUNCATE and to DROP TABLE followed by CREATE TABLE:
             ``"apply"``, ``"keep"`` (the target keeps its rows) or ``"fail"``.
         on_drop: The reaction if the server has dropped a table: ``"keep"`` (the target keeps the
-            table; a mirror with the rows of the batch before), ``"drop"`` (with ``mode="mirror"``,
-            the table is dropped in the target) or ``"fail"``. With ``mode="scd2"``, all versions of
-            its rows end.
+            table; in a mirror, with the rows of the previous batch), ``"drop"`` (with
+            ``mode="mirror"``, the table is dropped in the target) or ``"fail"``. With
+            ``mode="scd2"``, all current versions of its rows end.
         on_table_error: The reaction to an error of one table: ``"stop"`` ends the query. ``"park"``
-            continues with the other tables. The table keeps the rows of the batch before. Its name
-            and the error are in the log of the driver and in the file ``CHECKPOINT.parked.json``
-            beside the checkpoint. To copy the table again, start with a new target. Errors of
-            reading the log end the query in each case.
+            continues with the other tables. The table keeps the rows of the previous batch. Its
+            name and the error are in the log of the driver and in the file
+            ``CHECKPOINT.parked.json`` next to the checkpoint. Without a local checkpoint,
+            ``"park"`` needs the option ``snapshotStateFile``, and the file is next to that file. To
+            copy the table again, use a new target for it. An error while the log is read always
+            ends the query.
         files: The writer of the files, with ``mode="history"``. With ``"auto"``, if the target is
             in a local or shared folder, tasks write Parquet files while they decode the log, and
             the driver commits them. ``numInputRows`` in the query's progress is then the number of
@@ -123,7 +126,7 @@ def sync(
     is_connect = "connect" in type(spark).__module__
     if is_connect and place.catalog is None and not place.is_local:
         raise ConfigError(
-            f"with Spark Connect, the target is a local folder or a catalog, not {target}: use"
+            f"with Spark Connect, the target must be a local folder or a catalog, not {target}: use"
             " delta://CATALOG or iceberg://CATALOG, or a classic session"
         )
     folder = _checkpoint(place, checkpoint)
@@ -188,15 +191,15 @@ def _checkpoint(place: Place, checkpoint: str | os.PathLike[str] | None) -> str:
 
 
 def _parked_file(folder: str, state: str | None, policies: Policies) -> Path | None:
-    """Returns the file with the parked tables: beside the checkpoint, or the state of the load."""
+    """Returns the file with the parked tables: next to the checkpoint or to the load's state."""
     if "://" not in folder:
         return Path(f"{folder}.parked.json")
     if state is None or "://" in state:
         if policies.on_table_error == "stop":
             return None
         raise ConfigError(
-            f"the checkpoint {folder} is not a local folder: on_table_error='park' then needs"
-            f' options={{"{STATE_FILE}": ...}} with the name of a local file'
+            f"the checkpoint {folder} is not a local folder, so on_table_error='park' needs a local"
+            f' file for the names of tables: add options={{"{STATE_FILE}": "FILE"}}'
         )
     return Path(f"{state}.parked.json")
 

@@ -33,11 +33,11 @@ QUERY = "binarrow.sync.query"
 """The property of a table with the id of the query that writes it."""
 
 NAME = "binarrow.sync.table"
-"""The property of a table with its name on the server. A name in the target may be changed."""
+"""The property of a table with its name on the server. Its name in the target may differ."""
 
 KEY = "binarrow.sync.key"
-"""The property of a table with versions of rows: the columns of its key, as JSON. The changes
-before a DROP TABLE are read after it."""
+"""The property of a table with versions of rows: the columns of its key, as JSON. After a DROP
+TABLE, the server no longer has them, and the changes before the statement must still be written."""
 
 ENVELOPE = frozenset(f"_{name}" for name in ENVELOPE_COLUMNS)
 
@@ -187,8 +187,8 @@ class Tables:
             raise TableError(
                 name,
                 f"the target has a table {mirror.name} that another program or another query has"
-                " created: delete it, or choose another target; if it is of this sync, use the"
-                " checkpoint of the earlier runs",
+                " created: delete it, or choose another target; if this sync has created it, use"
+                " the checkpoint of the earlier runs",
             )
         self._filled.restore(name, properties)
         self._keys[name] = tuple(json.loads(properties.get(KEY, "[]")))
@@ -223,7 +223,7 @@ class Tables:
             return None
         if policies.mode == "mirror":
             LOG.warning(
-                "%s was dropped: the target keeps the rows of the batch before", shown(name)
+                "%s was dropped: the target keeps the rows of the previous batch", shown(name)
             )
             return None
         LOG.warning("%s was dropped: its rows stay in the target", shown(name))

@@ -55,7 +55,7 @@ def write_versions(
         batch_id: The number of the batch.
 
     Raises:
-        SchemaError: The changes and the table do not fit together.
+        SchemaError: The changes do not match the table.
     """
     changes = Changes.of(rows, key, "_")
     found = summarize(changes, "null")
@@ -68,9 +68,8 @@ def write_versions(
         return
     if found.has_null_keys:
         raise SchemaError(
-            f"{mirror.name}: a column of the key is NULL in a change, because dates that are zero"
-            " have no value in the target: leave the table out with exclude_tables, or use"
-            " mode='history'"
+            f"{mirror.name}: a column of the key is NULL in a change, because zero dates become"
+            " NULL in the target: leave the table out with exclude_tables, or use mode='history'"
         )
     emptied = _moments_of_truncates(changes) if found.truncated_at is not None else []
     source = _ends_and_versions(changes, emptied)
@@ -127,7 +126,7 @@ def _ends_and_versions(changes: Changes, emptied: Sequence[str]) -> DataFrame:
 
 
 def _first_after(moment: str, emptied: Sequence[str]) -> str:
-    """The first of some moments after one, as SQL."""
+    """Returns the first of the moments `emptied` that is after a moment, as SQL."""
     if not emptied:
         return f"CAST(NULL AS {_MOMENT})"
     later = f"struct(e.version, e.ordinal) > struct({moment}.version, {moment}.ordinal)"
