@@ -34,7 +34,8 @@ class Pair:
     server: Server
     folder: Path
     options: dict[str, str] = field(default_factory=lambda: {"startingOffsets": "earliest"})
-
+    keywords: dict[str, Any] = field(default_factory=dict)
+    """More arguments of ``sync``."""
     loaded_rows: int = 0
     """The number of existing rows of each table."""
 
@@ -69,6 +70,7 @@ class Pair:
                 checkpoint=self.folder / f"{files}.checkpoint",
                 password_file=self.folder / "secret",
                 options={"numPartitions": "2", **self.options},
+                **self.keywords,
             )
             assert query.awaitTermination(WAIT)
             assert query.exception() is None, str(query.exception())
@@ -179,23 +181,29 @@ def test_statements(pair: Pair) -> None:
     )
     pair.run("auto")  # by Spark, because a statement has deleted rows
     assert len(pair.written("t")) == 2
-    pair.server.execute(
-        "CREATE TABLE shop.gone (id INT PRIMARY KEY)",
-        "INSERT INTO shop.gone VALUES (1)",
-        "INSERT INTO shop.t (id) VALUES (5)",
-        "DROP TABLE shop.gone",
-    )
-    pair.run("auto")  # the columns of the dropped table are not known
+    pair.server.execute("INSERT INTO shop.t (id) VALUES (5)")
+    pair.run("auto")
     assert len(pair.written("t")) == 3
+    pair.keywords["on_table_error"] = "park"
+    of_other = pair.name("auto", "parked")
+    pair.lake.spark.sql(f"CREATE TABLE {of_other} (id INT) USING {pair.lake.format}")
+    pair.server.execute(
+        "CREATE TABLE shop.parked (id INT PRIMARY KEY)",
+        "INSERT INTO shop.parked VALUES (1)",
+        "INSERT INTO shop.t (id) VALUES (6)",
+    )
+    pair.run("auto")  # tasks leave out the rows of the parked table
+    assert "shop.parked" in (pair.folder / "auto.checkpoint.parked.json").read_text()
+    assert len(pair.written("t")) == 4
     pair.lake.spark.sql(f"ALTER TABLE {pair.name('auto', 'u')} {UNSUPPORTED[pair.lake.format]}")
     pair.server.execute(
-        "INSERT INTO shop.t (id) VALUES (6)",
+        "INSERT INTO shop.t (id) VALUES (7)",
         "INSERT INTO shop.u VALUES (2, 2)",
         "INSERT INTO shop.dropped VALUES (9)",
         "DROP TABLE shop.dropped",
     )
     pair.run()
-    assert len(pair.written("t")) == 3
+    assert len(pair.written("t")) == 4
     pair.check("t", "u", "later", "dropped")  # of `dropped` also what was read after DROP TABLE
 
 
