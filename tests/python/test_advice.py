@@ -25,7 +25,7 @@ OF_METHODS = {
 }
 """Keywords of methods that are not in the table of options."""
 
-OF_SYNC = {"reload", "schema_changes"}
+OF_SYNC = {"mode", "reload", "schema_changes"}
 """Keywords of `sync` that messages mark. Most of its messages write its keywords as text."""
 
 TEXTS_OF_SQL = {

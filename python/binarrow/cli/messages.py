@@ -10,6 +10,7 @@ _FLAGS = [(option, option.flag) for option in OPTIONS if option.flag is not None
 FLAG_OF = {
     **{option.name: flag.name.partition("/")[0] for option, flag in _FLAGS if not flag.word},
     "exclude_tables": "--tables, which names only the others",
+    "mode": "--mode",
     "position": "--position",
     "reload": "--reload",
     "schema_changes": "--schema-changes",
