@@ -1,7 +1,6 @@
 //! The rows of a batch, for statements.
 
-use super::cells::Use;
-use super::cells::{Cell, Refused, cell};
+use super::cells::{Cell, Refused, Use, cell};
 use super::changes::{Changes, Side as BatchSide};
 use super::columns::{Columns, key_indexes, key_use, unsupported};
 use super::rows::{ChangedRows, MAX_ENDS, Side};

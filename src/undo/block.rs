@@ -2,7 +2,7 @@
 
 use super::Direction;
 use super::run::{Order, Part, Run};
-use super::spare::SpareParts;
+use super::spare::Spare;
 use crate::error::{Error, ErrorKind, Result};
 use std::sync::Arc;
 
@@ -15,8 +15,8 @@ pub(super) struct Runs {
     bytes: usize,
     /// The last place of all texts before.
     last: Option<Order>,
-    /// Earlier parts, whose memory is used again.
-    pub(super) spare: SpareParts,
+    /// The memory of earlier parts.
+    pub(super) spare: Spare,
 }
 
 /// A text without the begin of its first transaction and the end of its last one.
@@ -91,7 +91,10 @@ impl Runs {
         self.last = end;
         self.places.clear();
         self.bytes = 0;
-        self.parts.drain(..).filter_map(Arc::into_inner).for_each(|part| self.spare.give(part));
+        self.parts
+            .drain(..)
+            .filter_map(Arc::into_inner)
+            .for_each(|part| self.spare.give_part(part));
         Ok(Some(Block { first, last, head, transactions }))
     }
 

@@ -132,9 +132,8 @@ pub(super) fn cell<'b>(column: &'b Column, values: &'b dyn Array, of: Use) -> Op
         (T::Json { .. }, D::Binary) => document(values, of)?,
         (T::Geometry { .. }, D::Binary) => {
             let array = values.as_binary_opt::<i32>()?;
-            let write = if of == Use::Exact { literal::quoted_hex } else { literal::bytes };
             Box::new(move |row, out| {
-                write(array.value(row), out);
+                write_bytes(array.value(row), of, out);
                 Ok(())
             })
         }
@@ -152,7 +151,7 @@ pub(super) fn cell<'b>(column: &'b Column, values: &'b dyn Array, of: Use) -> Op
 }
 
 /// Dates, times and addresses: text without special characters.
-const fn is_plain_text(kind: &ColumnType) -> bool {
+pub(super) const fn is_plain_text(kind: &ColumnType) -> bool {
     use ColumnType as T;
     matches!(
         kind,
@@ -178,7 +177,8 @@ fn is_utf8(column: &Column) -> bool {
     matches!(charset, Some(Charset::Utf8mb3 | Charset::Utf8mb4))
 }
 
-fn double(value: f64, out: &mut Vec<u8>) -> Result<(), Refused> {
+/// Appends a FLOAT or DOUBLE.
+pub(super) fn double(value: f64, out: &mut Vec<u8>) -> Result<(), Refused> {
     if literal::double(value, out) { Ok(()) } else { Err(Refused::Number) }
 }
 
@@ -189,6 +189,14 @@ fn characters<'b>(column: &Column, values: &'b dyn Array, of: Use) -> Option<Cel
     }
     let array = values.as_binary_opt::<i32>()?;
     Some(Box::new(move |row, out| write_characters(array.value(row), charset, of, out)))
+}
+
+/// Appends the literal of a geometry or a vector.
+pub(super) fn write_bytes(bytes: &[u8], of: Use, out: &mut Vec<u8>) {
+    match of {
+        Use::Exact => literal::quoted_hex(bytes, out),
+        Use::Value => literal::bytes(bytes, out),
+    }
 }
 
 /// Appends the literal of stored bytes or text.
@@ -275,7 +283,6 @@ pub(super) fn write_document(
 fn vector(values: &dyn Array, of: Use) -> Option<Cell<'_>> {
     let array = values.as_list_opt::<i32>()?;
     let elements = array.values().as_primitive_opt::<Float32Type>()?;
-    let write = if of == Use::Exact { literal::quoted_hex } else { literal::bytes };
     let bytes = RefCell::new(Vec::new());
     Some(Box::new(move |row, out| {
         let offsets = array.value_offsets();
@@ -284,7 +291,7 @@ fn vector(values: &dyn Array, of: Use) -> Option<Cell<'_>> {
         let mut bytes = bytes.borrow_mut();
         bytes.clear();
         bytes.extend(of_row.iter().flat_map(|element| element.to_le_bytes()));
-        write(&bytes, out);
+        write_bytes(&bytes, of, out);
         Ok(())
     }))
 }

@@ -1,7 +1,7 @@
 //! The rows of an event, for statements.
 
 use super::Direction;
-use super::cells::Refused;
+use super::cells::{Refused, Use};
 use super::columns::{Columns, key_indexes, key_use, unsupported};
 use super::rows::{ChangedRows, MAX_ENDS, Side};
 use super::stored_cells::{StoredCell, is_error_value, is_one_of};
@@ -24,14 +24,13 @@ impl Converters {
     /// # Errors
     /// A column has a type without literals.
     pub(super) fn try_new(plan: &TablePlan, table: &Table, columns: &Columns) -> Result<Self> {
-        use super::cells::Use;
         let cell = |index, of| {
             let cell = StoredCell::of(plan, index, of);
             cell.map(Some).ok_or_else(|| unsupported(plan, index))
         };
-        let values = table.is_set.iter().enumerate();
+        let set = table.is_set.iter().enumerate();
         let values =
-            values.map(|(index, is_set)| if *is_set { cell(index, Use::Value) } else { Ok(None) });
+            set.map(|(index, is_set)| if *is_set { cell(index, Use::Value) } else { Ok(None) });
         let values = values.collect::<Result<_>>()?;
         let mut keys: Vec<Option<StoredCell>> = plan.names.iter().map(|_| None).collect();
         for index in key_indexes(table) {

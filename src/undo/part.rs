@@ -5,7 +5,7 @@ use super::changes::Changes;
 use super::options::UndoOptions;
 use super::run::{Order, Part};
 use super::run_writer::RunWriter;
-use super::spare::SpareParts;
+use super::spare::Spare;
 use super::statement::Statements;
 use super::table::Table;
 use super::transaction::comment;
@@ -32,14 +32,14 @@ pub(super) fn parts(
     steps: Steps<'_>,
     table: &Table,
     options: &UndoOptions,
-    spare: &SpareParts,
+    spare: &Spare,
 ) -> Result<Vec<Part>> {
     let rows = change.batch.num_rows();
     let threads = threads().min(rows / MIN_ROWS).max(1);
     let size = rows.div_ceil(threads);
     let mut work = (0..threads).map(|number| {
         let rows = (number * size).min(rows)..((number + 1) * size).min(rows);
-        let part = spare.take();
+        let part = spare.part();
         move || part_of((&change.batch, &change.plan), steps, table, options, rows, part)
     });
     let Some(own) = work.next() else { return Ok(Vec::new()) };

@@ -8,6 +8,7 @@ use super::table::Table;
 use std::ops::Range;
 
 /// Writes runs. The changes of a run are written in reverse order when it ends, if they are reversed.
+#[derive(Debug)]
 pub(super) struct RunWriter {
     direction: Direction,
     joined: Joined,
@@ -22,6 +23,7 @@ pub(super) struct RunWriter {
 }
 
 /// The text of a change.
+#[derive(Debug)]
 struct Pending {
     /// The place where it ends.
     end: usize,
@@ -107,24 +109,21 @@ impl RunWriter {
         }
     }
 
-    /// True if there is no change.
-    pub(super) const fn is_empty(&self) -> bool {
-        self.open.is_none() && self.part.runs.is_empty()
-    }
-
-    /// Sets an empty part, whose memory is used. There must be no change.
-    pub(super) fn set_part(&mut self, part: Part) {
-        self.part = part;
+    /// Sets an empty part, whose memory is used. The writer is new or finished.
+    pub(super) fn with_part(self, part: Part) -> Self {
+        Self { part, ..self }
     }
 
     /// Returns the changes so far.
     pub(super) fn finish(&mut self, table: &Table) -> Part {
         self.end_run(table);
         self.part.longest = std::mem::take(&mut self.joined.longest);
-        if self.text.capacity() > 2 * MAX_PENDING {
-            self.text = Vec::new();
-        }
         std::mem::take(&mut self.part)
+    }
+
+    /// The number of bytes of memory that it has, besides its part.
+    pub(super) const fn memory(&self) -> usize {
+        self.text.capacity() + self.pending.capacity() * size_of::<Pending>()
     }
 
     fn end_run(&mut self, table: &Table) {

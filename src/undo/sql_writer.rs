@@ -6,7 +6,7 @@ use super::options::UndoOptions;
 use super::part::{Steps, part_of};
 use super::run::{Order, Part};
 use super::run_writer::RunWriter;
-use super::spare::SpareParts;
+use super::spare::Spare;
 use super::statement::Statements;
 use super::table::Table;
 use super::transaction::{Transaction, comment};
@@ -21,12 +21,12 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct SqlWriter {
     options: Arc<UndoOptions>,
-    spare: SpareParts,
+    spare: Spare,
 }
 
 impl SqlWriter {
     /// `spare` contains memory that the script used.
-    pub(super) fn new(options: UndoOptions, spare: SpareParts) -> Self {
+    pub(super) fn new(options: UndoOptions, spare: Spare) -> Self {
         Self { options: Arc::new(options), spare }
     }
 }
@@ -39,7 +39,7 @@ impl RowsWriter for SqlWriter {
             converters: Converters::try_new(&plan, &table, &columns)?,
             columns,
             table,
-            writer: RunWriter::new(self.options.direction, Part::default()),
+            writer: None,
             spare: self.spare.clone(),
             others: Vec::new(),
             rows: StoredRows::new(plan),
@@ -55,10 +55,11 @@ struct SqlTable {
     columns: Columns,
     converters: Converters,
     rows: StoredRows,
-    writer: RunWriter,
+    /// `None` if there are no changes since the last batch.
+    writer: Option<RunWriter>,
     /// The changes of events that were decoded as batches.
     others: Vec<Arc<Part>>,
-    spare: SpareParts,
+    spare: Spare,
 }
 
 impl TableWriter for SqlTable {
@@ -76,11 +77,8 @@ impl TableWriter for SqlTable {
         if event.has_value_options {
             return self.append_batch(event, stamp, left_out);
         }
-        // A table without changes has no memory that others could use.
-        if self.writer.is_empty() {
-            self.writer.set_part(self.spare.take());
-        }
-        let Self { options, table, columns, converters, rows, writer, .. } = self;
+        let Self { options, table, columns, converters, rows, writer, spare, .. } = self;
+        let writer = writer.get_or_insert_with(|| spare.writer(options.direction));
         let plan = Arc::clone(rows.plan());
         let statements = Statements::new(&plan, table, columns, options);
         rows.for_each(event, |changes| {
@@ -104,13 +102,17 @@ impl TableWriter for SqlTable {
     }
 
     fn bytes(&self) -> usize {
-        self.writer.bytes() + self.others.iter().map(|part| part.text.len()).sum::<usize>()
+        self.writer.as_ref().map_or(0, RunWriter::bytes)
+            + self.others.iter().map(|part| part.text.len()).sum::<usize>()
     }
 
     fn finish(&mut self) -> WrittenRows {
         let bytes = self.bytes();
         let mut parts = std::mem::take(&mut self.others);
-        parts.push(Arc::new(self.writer.finish(&self.table)));
+        if let Some(mut writer) = self.writer.take() {
+            parts.push(Arc::new(writer.finish(&self.table)));
+            self.spare.give_writer(writer);
+        }
         WrittenRows { rows: Arc::new(parts), bytes }
     }
 }

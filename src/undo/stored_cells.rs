@@ -1,6 +1,8 @@
 //! Converts cells, as the log contains them, into literals: one converter per column, created once per table.
 
-use super::cells::{Refused, Use, write_characters, write_document};
+use super::cells::{
+    Refused, Use, double, is_plain_text, write_bytes, write_characters, write_document,
+};
 use super::literal;
 use crate::charset::Charset;
 use crate::columnar::{CellLength, TablePlan, TextOf};
@@ -97,16 +99,6 @@ impl StoredCell {
             T::Set { bytes } => {
                 Self::Set(usize::from(bytes), u32::try_from(members.unwrap_or(64)).ok()?)
             }
-            T::Date
-            | T::Time2 { .. }
-            | T::TimeOld { .. }
-            | T::DateTime2 { .. }
-            | T::DateTimeOld { .. }
-            | T::Timestamp2 { .. }
-            | T::TimestampOld { .. }
-            | T::Uuid
-            | T::Inet4
-            | T::Inet6 => Self::Plain(RefCell::new(plan.text_of(index)?)),
             T::Char { max_bytes } if charset()?.is_binary() => {
                 Self::Binary { length: length()?, pad_to: usize::from(max_bytes) }
             }
@@ -123,7 +115,10 @@ impl StoredCell {
             T::Geometry { .. } => Self::Geometry { length: length()?, of },
             T::Vector { .. } | T::VectorVarBinary { .. } => Self::Vector { length: length()?, of },
             T::Json { .. } => Self::Document { length: length()?, of, text: RefCell::default() },
-            T::JsonText { .. } | T::TypedArray => return None,
+            _ if is_plain_text(&column.column_type) => {
+                Self::Plain(RefCell::new(plan.text_of(index)?))
+            }
+            _ => return None,
         })
     }
 
@@ -232,17 +227,6 @@ fn free_large(value: &mut Vec<u8>) {
     if value.capacity() > MAX_SPARE {
         *value = Vec::new();
     }
-}
-
-fn write_bytes(bytes: &[u8], of: Use, out: &mut Vec<u8>) {
-    match of {
-        Use::Exact => literal::quoted_hex(bytes, out),
-        Use::Value => literal::bytes(bytes, out),
-    }
-}
-
-fn double(value: f64, out: &mut Vec<u8>) -> Result<(), Refused> {
-    if literal::double(value, out) { Ok(()) } else { Err(Refused::Number) }
 }
 
 /// True if the ordinal of an ENUM is that of the empty error value.

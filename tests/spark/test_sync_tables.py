@@ -55,7 +55,7 @@ def tables(monkeypatch):
     target = Target()
     monkeypatch.setattr(module, "TableMirror", target.mirror)
 
-    def begun(structures, **policies):
+    def started(structures, **policies):
         own = Tables(
             Place("delta", None, "/lake"),
             structures,
@@ -67,7 +67,7 @@ def tables(monkeypatch):
         own.is_first = False
         return own, table
 
-    return begun
+    return started
 
 
 @pytest.mark.parametrize("mode", ["history", "scd2"])
