@@ -105,11 +105,30 @@ def test_a_script_is_written_to_every_kind_of_file(
         undo().write_to(packed)
     with gzip.open(path) as packed:
         assert packed.read() == expected
+    short = Short()
+    undo().write_to(short)
+    assert not short.closed
+    assert short.content == expected
     command = [sys.executable, "-c", PIPED, str(memory), *files]
     assert subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout == expected
     script = binarrow.undo(files, tables="shop.*", dry_run=True, schema_changes="ignore")
     script.write_to(buffer)
     assert buffer.getvalue() == expected
+
+
+class Short(io.RawIOBase):
+    """An unbuffered file that writes a part of what it is given."""
+
+    def __init__(self) -> None:
+        self.content = bytearray()
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        part = bytes(data[:40_000])
+        self.content += part
+        return len(part)
 
 
 PIPED = """

@@ -106,6 +106,13 @@ class UndoScript:
             >>> with open("undo.sql", "xb") as file:
             ...     binarrow.undo("binlog.000001", tables="shop.products").write_to(file)
         """
+        if isinstance(file, io.RawIOBase):  # its write method may write less than it is given
+            buffered = io.BufferedWriter(file)
+            try:
+                self.write_to(buffered)
+            finally:
+                buffered.detach()
+            return
         writer = self._writer
         source = None if writer is None else writer.fileno()
         target = _number_of(file)
@@ -137,7 +144,7 @@ def _number_of(file: BinaryIO) -> int | None:
 
     Other objects, such as a gzip file, may return the descriptor of a file with other content.
     """
-    raw = file.raw if type(file) is io.BufferedWriter else file
+    raw = file.raw if type(file) is io.BufferedWriter else None
     return raw.fileno() if sys.platform == "linux" and type(raw) is io.FileIO else None
 
 
