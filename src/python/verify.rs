@@ -2,7 +2,7 @@
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::load::hash_rows;
-use crate::verify::{ChosenRows, Difference, RowChanges, RowSums};
+use crate::verify::{ChosenRows, CollectedRows, Difference, RowChanges, RowSums};
 use arrow_array::{Array, BooleanArray, Int64Array, RecordBatch};
 use arrow_pyarrow::{FromPyArrow, ToPyArrow};
 use pyo3::prelude::*;
@@ -82,32 +82,12 @@ impl PyRowSums {
         rows: &Bound<'_, PyAny>,
         changes: Option<&Bound<'_, PyRowChanges>>,
     ) -> PyResult<()> {
-        let (keys, rows) = (batch(keys)?, batch(rows)?);
-        let changes = changes.map(|changes| &changes.get().0);
-        let added: Result<()> = py.detach(|| {
-            let hashes = hashes(&keys, &rows)?;
-            let mut sums = locked(&self.0)?;
-            match changes {
-                None => hashes.into_iter().for_each(|(key, row)| sums.add(key, row)),
-                Some(changes) => {
-                    let mut changes = locked(changes)?;
-                    let added = hashes.into_iter();
-                    added.for_each(|(key, row)| sums.add_later(key, row, &mut changes));
-                }
-            }
-            Ok(())
-        });
-        Ok(added?)
+        add_rows(&self.0, py, keys, rows, changes)
     }
 
     /// Adds the changed rows as they were in the earlier copy. All rows of the later copy were added.
     fn roll_back(&self, py: Python<'_>, changes: &Bound<'_, PyRowChanges>) -> PyResult<()> {
-        let changes = &changes.get().0;
-        let done: Result<()> = py.detach(|| {
-            locked(&self.0)?.roll_back(&*locked(changes)?);
-            Ok(())
-        });
-        Ok(done?)
+        roll_back(&self.0, py, changes)
     }
 
     /// Returns the parts that differ, each with its number of rows.
@@ -156,32 +136,12 @@ impl PyChosenRows {
         rows: &Bound<'_, PyAny>,
         changes: Option<&Bound<'_, PyRowChanges>>,
     ) -> PyResult<()> {
-        let (keys, rows) = (batch(keys)?, batch(rows)?);
-        let changes = changes.map(|changes| &changes.get().0);
-        let added: Result<()> = py.detach(|| {
-            let hashes = hashes(&keys, &rows)?;
-            let mut chosen = locked(&self.0)?;
-            match changes {
-                None => hashes.into_iter().for_each(|(key, row)| chosen.add(key, row)),
-                Some(changes) => {
-                    let mut changes = locked(changes)?;
-                    let added = hashes.into_iter();
-                    added.for_each(|(key, row)| chosen.add_later(key, row, &mut changes));
-                }
-            }
-            Ok(())
-        });
-        Ok(added?)
+        add_rows(&self.0, py, keys, rows, changes)
     }
 
     /// Adds the changed rows as they were in the earlier copy. All rows of the later copy were added.
     fn roll_back(&self, py: Python<'_>, changes: &Bound<'_, PyRowChanges>) -> PyResult<()> {
-        let changes = &changes.get().0;
-        let done: Result<()> = py.detach(|| {
-            locked(&self.0)?.roll_back(&*locked(changes)?);
-            Ok(())
-        });
-        Ok(done?)
+        roll_back(&self.0, py, changes)
     }
 
     /// Compares the rows of the source with those of the target: the hash of each key that differs, and how.
@@ -198,6 +158,44 @@ impl PyChosenRows {
         });
         Ok(found?)
     }
+}
+
+/// Adds rows. With `changes`, those of the later copy.
+fn add_rows(
+    collected: &Mutex<impl CollectedRows + Send>,
+    py: Python<'_>,
+    keys: &Bound<'_, PyAny>,
+    rows: &Bound<'_, PyAny>,
+    changes: Option<&Bound<'_, PyRowChanges>>,
+) -> PyResult<()> {
+    let (keys, rows) = (batch(keys)?, batch(rows)?);
+    let changes = changes.map(|changes| &changes.get().0);
+    let added: Result<()> = py.detach(|| {
+        let hashes = hashes(&keys, &rows)?.into_iter();
+        let mut collected = locked(collected)?;
+        match changes {
+            None => hashes.for_each(|(key, row)| collected.add(key, row)),
+            Some(changes) => {
+                let mut changes = locked(changes)?;
+                hashes.for_each(|(key, row)| collected.add_later(key, row, &mut changes));
+            }
+        }
+        Ok(())
+    });
+    Ok(added?)
+}
+
+fn roll_back(
+    collected: &Mutex<impl CollectedRows + Send>,
+    py: Python<'_>,
+    changes: &Bound<'_, PyRowChanges>,
+) -> PyResult<()> {
+    let changes = &changes.get().0;
+    let done: Result<()> = py.detach(|| {
+        locked(collected)?.roll_back(&*locked(changes)?);
+        Ok(())
+    });
+    Ok(done?)
 }
 
 fn word(difference: Difference) -> &'static str {

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::{RowChanges, part_of};
+use super::{CollectedRows, RowChanges, part_of};
 
 /// The rows of parts whose sums differ.
 #[derive(Debug)]
@@ -25,6 +25,17 @@ pub enum Difference {
     Unlogged,
 }
 
+impl CollectedRows for ChosenRows {
+    /// Adds a row by the hashes of its key and of all its cells. Rows of other parts are left out.
+    fn add(&mut self, key: u128, row: u128) {
+        if self.has(key) {
+            let (count, sum) = self.rows.entry(key).or_default();
+            *count += 1;
+            *sum = sum.wrapping_add(row);
+        }
+    }
+}
+
 impl ChosenRows {
     /// The rows of these parts.
     pub fn of(parts: impl IntoIterator<Item = u32>) -> Self {
@@ -34,27 +45,6 @@ impl ChosenRows {
     /// True if the row with this key is in one of the parts.
     pub fn has(&self, key: u128) -> bool {
         self.parts.contains(&part_of(key))
-    }
-
-    /// Adds a row by the hashes of its key and of all its cells. Rows of other parts are left out.
-    pub fn add(&mut self, key: u128, row: u128) {
-        if self.has(key) {
-            let (count, sum) = self.rows.entry(key).or_default();
-            *count += 1;
-            *sum = sum.wrapping_add(row);
-        }
-    }
-
-    /// Adds a row of the later copy, unless the log changed it: the changes then note it.
-    pub fn add_later(&mut self, key: u128, row: u128, changes: &mut RowChanges) {
-        if !changes.note(key, row) {
-            self.add(key, row);
-        }
-    }
-
-    /// Adds the rows that the log changed as they were in the earlier copy. All rows of the later copy were added.
-    pub fn roll_back(&mut self, changes: &RowChanges) {
-        changes.before().for_each(|(key, row)| self.add(key, row));
     }
 
     /// Compares the rows of the source, rolled back, with those of the target. Returns keys, sorted.

@@ -8,16 +8,19 @@
 //!
 //! | file | does |
 //! |---|---|
+//! | `collected_rows.rs` | what the sums and the chosen rows do alike |
 //! | `sums.rs` | the number and the sum of the hashes of each part |
 //! | `changes.rs` | the rows that the log changed between the two copies |
 //! | `chosen_rows.rs` | the rows of parts that differ |
 
 mod changes;
 mod chosen_rows;
+mod collected_rows;
 mod sums;
 
 pub use changes::RowChanges;
 pub use chosen_rows::{ChosenRows, Difference};
+pub use collected_rows::CollectedRows;
 pub use sums::RowSums;
 
 /// The number of parts of a table: 1.5 MiB of sums.

@@ -1,6 +1,6 @@
 //! The number of the rows of each part, and the sum of their hashes.
 
-use super::{PARTS, RowChanges, part_of};
+use super::{CollectedRows, PARTS, part_of};
 
 /// Sums of the hashes of rows.
 #[derive(Debug, Clone)]
@@ -21,28 +21,17 @@ impl Default for RowSums {
     }
 }
 
-impl RowSums {
-    /// Adds a row by the hashes of its key and of all its cells.
-    pub fn add(&mut self, key: u128, row: u128) {
+impl CollectedRows for RowSums {
+    fn add(&mut self, key: u128, row: u128) {
         if let Some(part) = self.parts.get_mut(part_of(key) as usize) {
             part.rows += 1;
             part.sum = part.sum.wrapping_add(row);
             self.rows += 1;
         }
     }
+}
 
-    /// Adds a row of the later copy, unless the log changed it: the changes then note it.
-    pub fn add_later(&mut self, key: u128, row: u128, changes: &mut RowChanges) {
-        if !changes.note(key, row) {
-            self.add(key, row);
-        }
-    }
-
-    /// Adds the rows that the log changed as they were in the earlier copy. All rows of the later copy were added.
-    pub fn roll_back(&mut self, changes: &RowChanges) {
-        changes.before().for_each(|(key, row)| self.add(key, row));
-    }
-
+impl RowSums {
     /// The number of rows.
     pub fn rows(&self) -> u64 {
         self.rows
