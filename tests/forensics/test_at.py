@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,7 +16,7 @@ from typer.testing import CliRunner
 
 from binarrow.cli import app
 from support import live
-from support.documents import example, run
+from support.documents import examples, run
 from support.servers.servers import Server
 
 PASSWORD = live.USER["password"]
@@ -114,7 +115,10 @@ def test_no_table(at: Run) -> None:
 
 @pytest.mark.parametrize("language", ["sh", "python"])
 def test_examples(at: Run, server: Server, moment: str, language: str, tmp_path: Path) -> None:
-    code = example(language, "at")
+    (tmp_path / "archive").mkdir()
+    for path in server.binlog_files():
+        shutil.copy(path, tmp_path / "archive")
+    code = "\n".join(examples(language, "at"))
     for old, new in (
         ("2026-11-21T10:10:16Z", moment),
         ("repl@db.example", f"live@127.0.0.1:{server.port}"),

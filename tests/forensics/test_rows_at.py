@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -383,6 +385,40 @@ def test_actions_of_foreign_keys(server: Server, source: binarrow.Server) -> Non
     with pytest.raises(binarrow.UnsupportedEventError, match="ON UPDATE CASCADE"):
         ids(source, place)
     assert ids(source, place, unlogged_changes="ignore") == [1]
+
+
+def test_actions_through_other_tables(tmp_path: Path) -> None:
+    """A delete of a grandparent is the only event of the log: the parent's key is not in the table."""
+    with live.loading_server("mysql-5.7") as server, live.reach(server) as source:
+        server.execute(
+            "DROP DATABASE live",
+            "CREATE DATABASE live",
+            "USE live",
+            "CREATE TABLE grandparent (id INT PRIMARY KEY)",
+            "CREATE TABLE parent (id INT PRIMARY KEY, g INT, FOREIGN KEY (g)"
+            " REFERENCES grandparent (id) ON DELETE CASCADE)",
+            "CREATE TABLE t (id INT PRIMARY KEY, p INT, FOREIGN KEY (p) REFERENCES parent (id)"
+            " ON DELETE CASCADE)",
+            "INSERT INTO grandparent VALUES (1)",
+            "INSERT INTO parent VALUES (1, 1)",
+            "INSERT INTO t VALUES (1, 1)",
+            "CREATE TABLE other (id INT PRIMARY KEY, p INT, FOREIGN KEY (p) REFERENCES parent (id)"
+            " ON DELETE CASCADE)",
+            "CREATE TABLE child (id INT PRIMARY KEY, o INT, FOREIGN KEY (o) REFERENCES other (id)"
+            " ON DELETE CASCADE)",
+            "INSERT INTO other VALUES (1, 1)",
+        )
+        place = source.position()
+        # The keys of t do not lead to this table.
+        server.execute("DELETE FROM other")
+        assert ids(source, place) == [1]
+        server.execute("DELETE FROM grandparent")
+        with pytest.raises(binarrow.UnsupportedEventError, match="CASCADE"):
+            ids(source, place)
+        archived = str(shutil.copy(server.flush_binlog(), tmp_path))
+        server.execute(f"PURGE BINARY LOGS TO '{server.binlog_files()[-1].name}'")
+        with pytest.raises(binarrow.UnsupportedEventError, match="CASCADE"):
+            ids(source, place, archive=archived)
 
 
 def test_tables_without_snapshots(server: Server, source: binarrow.Server) -> None:

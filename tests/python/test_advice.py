@@ -19,7 +19,17 @@ ROOT = Path(__file__).parents[2]
 
 KEYWORDS = {option.name for option in OPTIONS if option.functions}
 OF_METHODS = {
-    *("data", "locks", "on_schema_change", "position", "schema", "server", "source", "start"),
+    *(
+        "archive",
+        "data",
+        "locks",
+        "on_schema_change",
+        "position",
+        "schema",
+        "server",
+        "source",
+        "start",
+    ),
     *("stop", "where"),
     "truncates",
 }

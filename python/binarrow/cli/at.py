@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import binarrow
-from binarrow.cli.arguments import Format, FormatOption, where
+from binarrow.cli.arguments import Format, FormatOption, named, only_files, where
 from binarrow.cli.change_lines import row_cells, shown_cells
 from binarrow.cli.failure import reports_failure
 from binarrow.cli.flags import flag
@@ -29,7 +29,9 @@ Examples:
   binarrow at 2026-11-21T10:42Z mysql://repl@db.example/ --table shop.orders --where 'id = 7'
   binarrow at binlog.000042:4711 mysql://repl@db.example/ --table shop.orders --to orders.parquet
   binarrow at 3e11fa47-71ca-11e1-9e33-c80aa9429562:23 --before mysql://repl@db.example/ \\
-    --table shop.orders --format json"""
+    --table shop.orders --format json
+  binarrow at 2026-10-01T08:00Z mysql://repl@db.example/ --table shop.orders \\
+    --archive '/archive/binlog.*'"""
 
 NOTHING_FOUND = 3
 
@@ -96,6 +98,15 @@ def command(
         Unlogged, flag("unlogged_changes", "at", metavar=None)
     ] = Unlogged.error,
     format: FormatOption = Format.table,  # noqa: A002 - the option's name
+    archive: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FILE",
+            help="Archived files of the server's log, a glob, or a folder: the part of the log that"
+            " the server has purged is read from them. NAME=FILE sets the name of a file in the"
+            " server's log. May be given again, in log order.",
+        ),
+    ] = None,
     *,
     login: Login,
 ) -> None:
@@ -104,7 +115,8 @@ def command(
     The command reads the rows that the table has now, and reverses the changes that the server's
     log contains since the moment. It writes nothing to the server. The log must contain complete
     rows (binlog_row_image=FULL), and no statement may have changed or emptied the table since the
-    moment.
+    moment. If the server no longer has the log from the moment on, name archived files of it with
+    --archive.
 
     The output contains values of rows. Times without a zone are local.
     """
@@ -128,6 +140,7 @@ def command(
             types=types,
             locks=None if locks is None else "brief",
             unlogged_changes=unlogged_changes.value,
+            archive=None if not archive else named(only_files(archive, "--archive")),
         ) as rows,
     ):
         count = _print(rows, format) if file_format is None else _write(rows, to, file_format)

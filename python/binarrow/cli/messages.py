@@ -9,6 +9,7 @@ _FLAGS = [(option, option.flag) for option in OPTIONS if option.flag is not None
 
 FLAG_OF = {
     **{option.name: flag.name.partition("/")[0] for option, flag in _FLAGS if not flag.word},
+    "archive": "--archive",
     "exclude_tables": "--tables, which names only the others",
     "mode": "--mode",
     "position": "--position",

@@ -1,23 +1,21 @@
-"""Places in a server's log from which its changes are reversed."""
+"""Places in a log from which its changes are reversed."""
 
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from binarrow._native import (
     ConfigError,
     Position,
     PositionPurgedError,
-    Transaction,
     parse_place,
 )
+from binarrow.past.logs import ServerLog
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from binarrow.server import Server
+    from binarrow.past.logs import Log
 
 GTID = re.compile(
     r"([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})((?::[a-z_]\w*)?):(\d+)", re.IGNORECASE
@@ -26,103 +24,105 @@ GTID = re.compile(
 
 
 def start_of(
-    server: Server, moment: Position | str | datetime, *, before: bool
+    log: Log, moment: Position | str | datetime, table: str, *, before: bool
 ) -> Position | datetime:
-    """Returns the place in the log of a server after which changes are reversed.
+    """Returns the place in a log after which the changes of a table are reversed.
 
     Raises:
         ConfigError: The moment is not a place in the log, or is in the future.
-        PositionPurgedError: The server no longer has the log from there on.
+        PositionPurgedError: The log does not reach back to the moment.
     """
     match = GTID.fullmatch(moment.strip()) if isinstance(moment, str) else None
     if match is not None:
-        return _of_transaction(server, match, before=before)
+        return _of_transaction(log, match, table, before=before)
     if before:
         raise ConfigError("before: the moment is not a GTID of MySQL: leave it out")
     place = parse_place(moment) if isinstance(moment, str) else moment
     if isinstance(place, str):
         raise ConfigError(f"{place!r} is not an earlier moment: give a time, a position or a GTID")
     if isinstance(place, datetime):
-        _check_time(server, place)
+        _check_time(log, place)
     elif not place.file:
-        return _of_gtid_set(server, place)
+        return _of_gtid_set(log, place, table)
     return place
 
 
-def _check_time(server: Server, time: datetime) -> None:
+def _check_time(log: Log, time: datetime) -> None:
     if time.tzinfo is None:
         raise ConfigError("a datetime needs a time zone: datetime(..., tzinfo=timezone.utc)")
     if time > datetime.now(UTC):
         raise ConfigError(f"{time.isoformat()} is in the future")
-    oldest = server.binlogs()[0].name
-    created = server.file_start(oldest).file_created
-    if created is not None and time < datetime.fromtimestamp(created, UTC):
+    oldest = log.files()[0]
+    start = log.file_start(oldest)
+    if start.file_created is None:
+        return
+    # The time is in seconds: the file may have been created at the end of this second.
+    is_first = start.file_number == 1 and not start.gtid_set
+    created = datetime.fromtimestamp(start.file_created, UTC)
+    if time < created + (timedelta() if is_first else timedelta(seconds=1)):
         raise PositionPurgedError(
-            f"the server has no log of {time.isoformat()}: its oldest file {oldest} was created"
-            f" at {datetime.fromtimestamp(created, UTC).isoformat()}"
+            f"{log.owner} has no log of {time.isoformat()}: its oldest file {oldest} was created"
+            f" at {created.isoformat()}"
         )
 
 
-def _of_gtid_set(server: Server, place: Position) -> Position:
+def _of_gtid_set(log: Log, place: Position, table: str) -> Position:
     """Returns the place at which a server had executed these transactions and no others."""
     asked = Position.after_gtids(place.gtid_set or "")
-    if server.flavor == "mysql":
-        found = server.range_end(place, stop=place)
+    if isinstance(log, ServerLog) and log.server.flavor == "mysql":
+        found = log.server.range_end(place, stop=place)
         if _is_after(found, asked):
             return found.replace(by_gtid=False)
-        raise _no_such_place(place)
-    for file in reversed(server.binlogs()):
-        start = server.file_start(file.name)
-        if not Position.after_gtids(start.gtid_set or "") <= asked:
+        raise _no_such_place(log, place)
+    for file in reversed(log.files()):
+        start = log.file_start(file)
+        if not _is_within(start, asked):
             continue
         if _is_after(start, asked):
             return start
-        for mark in _transactions(server, start):
+        for mark in log.transactions(start, table):
             if _is_after(mark.position, asked):
                 return mark.position.replace(by_gtid=False)
         break
-    raise _no_such_place(place)
+    raise _no_such_place(log, place)
 
 
-def _no_such_place(place: Position) -> PositionPurgedError:
+def _no_such_place(log: Log, place: Position) -> PositionPurgedError:
     return PositionPurgedError(
-        f"the log has no place at which the server had exactly the transactions {place.gtid_set}:"
-        " give a time or a position"
+        f"the log of {log.owner} has no place with exactly the transactions {place.gtid_set} before"
+        " it: give a time or a position"
     )
+
+
+def _is_within(place: Position, asked: Position) -> bool:
+    """True if a GTID set contains all transactions before a place."""
+    try:
+        return Position.after_gtids(place.gtid_set or "") <= asked
+    except ConfigError:
+        return False  # none of them contains the other
 
 
 def _is_after(place: Position, asked: Position) -> bool:
     return place.gtid_set is not None and Position.after_gtids(place.gtid_set) == asked
 
 
-def _of_transaction(server: Server, gtid: re.Match[str], *, before: bool) -> Position:
+def _of_transaction(log: Log, gtid: re.Match[str], table: str, *, before: bool) -> Position:
     """Returns the place after a transaction, or before it."""
     source, tag, number = gtid[1].lower(), gtid[2].lower(), int(gtid[3])
     wanted = f"{source}{tag}:{number}"
-    files = [file.name for file in server.binlogs()]
-    for name in reversed(files):
-        start = server.file_start(name)
+    for name in reversed(log.files()):
+        start = log.file_start(name)
         if _contains(start.gtid_set or "", source, tag.removeprefix(":"), number):
             continue
-        for mark in _transactions(server, start):
+        for mark in log.transactions(start, table):
             is_wanted = mark.gtid is not None and mark.gtid.lower() == wanted
             if is_wanted and mark.kind == ("begin" if before else "end"):
                 return mark.position
         break
     raise PositionPurgedError(
-        f"the server's log contains no transaction {wanted} with row events: give a time or a"
+        f"the log of {log.owner} contains no transaction {wanted} with row events: give a time or a"
         " position"
     )
-
-
-def _transactions(server: Server, start: Position) -> Iterator[Transaction]:
-    """Returns the begins and ends of the transactions from a place on, in any table."""
-    with server.stream(
-        start, stop="end", include="transaction", column_names="none", statements="skip"
-    ) as items:
-        for item in items:
-            if isinstance(item, Transaction):
-                yield item
 
 
 def _contains(gtid_set: str, source: str, tag: str, number: int) -> bool:

@@ -2,48 +2,29 @@
 
 from __future__ import annotations
 
-import re
-import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from binarrow._native import (
-    BinarrowWarning,
-    ChangeBatch,
     ConfigError,
     PastRows,
     Position,
-    SchemaChange,
-    SchemaError,
+    PositionPurgedError,
     TableRows,
-    Truncate,
     UnmatchedPatternWarning,
-    UnsupportedEventError,
-    read_table,
 )
+from binarrow.advice import restated
+from binarrow.past.logs import NUMBERED, ArchivedLog, ServerLog
 from binarrow.past.moment import start_of
+from binarrow.past.table_read import TableRead, warn_of_filters
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from binarrow._native import TypeOptions
+    from binarrow._native import Source, TypeOptions
     from binarrow.server import Server
-
-PREFIX = "binarrow "
-"""The prefix of envelope columns, which the columns of a table are unlikely to have."""
-
-SNAPSHOTS = 20
-"""The number of snapshots that are opened until one contains all changes that were read."""
-
-PAUSE = 0.1
-"""Seconds between two snapshots."""
-
-CONSISTENT = ("innodb", "rocksdb")
-"""The engines whose snapshots contain all rows at one moment."""
-
-ENGINE = re.compile(r"\) ENGINE=(\w+)")
 
 
 class RowsAt:
@@ -117,12 +98,19 @@ def rows_at(
     types: Literal["native", "spark"] | TypeOptions | None = None,
     locks: Literal["brief"] | None = None,
     unlogged_changes: Literal["error", "warn", "ignore"] = "error",
+    archive: Source | None = None,
+    storage_options: Mapping[str, Any] | None = None,
 ) -> RowsAt:
     """Returns the rows that a table had at an earlier moment.
 
     The function reads the rows that the table has now, and reverses the changes that the server's
     log contains since the moment. It writes nothing to the server. The keys that changed since the
     moment, and their earlier rows, are in memory.
+
+    If the server no longer has the log from the moment on, pass ``archive``. The files that the
+    server has purged are read from there, and the others from the server. The server's log must
+    continue the archive: an error names the last file of the archive and the oldest file of the
+    server if files are missing, or if the archive is of another server.
 
     Rows of a table without a key are counted. This needs a snapshot whose position is exact: see
     :meth:`Server.read_table`. The rows are in no particular order. Columns that MariaDB does not
@@ -145,9 +133,16 @@ def rows_at(
             :meth:`Server.read_table`.
         unlogged_changes: The reaction to rows that actions of foreign keys may have changed without
             being logged; see :func:`read_binlog`.
+        archive: Archived files of the server's log: a path, glob, folder or URI, a list of them, or
+            a dict of the name in the server's log to the path. They may be compressed. Parts that
+            an index describes and that are not needed are not read; see :func:`write_index`.
+        storage_options: Settings for the file system of a URI in ``archive``; see
+            :func:`read_binlog`.
 
     Raises:
-        PositionPurgedError: The server no longer has the log from the moment on.
+        PositionPurgedError: The server no longer has the log from the moment on, and the archive
+            does not contain it. Or the log between the archive and the server is missing.
+        ServerIdentityError: The archive is not of this server's log.
         SchemaError: A statement changed or emptied the table since the moment, so the log does not
             contain its rows. Or a row image lacks columns (``binlog_row_image`` must be FULL).
         UnsupportedEventError: The log does not contain all changes of the table.
@@ -157,14 +152,20 @@ def rows_at(
         >>> rows = binarrow.rows_at(server, "shop.orders", "2026-11-21T10:42:00Z", where="id = 7")
         >>> rows.read_all().to_pylist()
         [{'id': 7, 'status': 'paid'}]
+        >>> rows = binarrow.rows_at(server, "shop.orders", start, archive="logs/binlog.*")
     """
     if columns is not None and not columns:
         raise ConfigError("columns is empty: leave it out to read all columns")
-    start = start_of(server, moment, before=before)
-    read = _Read(server, table, columns, where, types, unlogged_changes)
+    if storage_options is not None and archive is None:
+        raise ConfigError("storage_options is for archive: pass both")
+    archived = None if archive is None else ArchivedLog(archive, storage_options)
+    log, start = _start(server, archived, moment, table, before=before)
+    read = TableRead(server, table, columns, where, types, unlogged_changes)
+    if isinstance(log, ArchivedLog):
+        start = read.archived_changes(log, start)
     position = read.changes(start, None)
     read.check_engine()
-    _warn_of_filters(server, table)
+    warn_of_filters(server, table)
     rows, is_exact = read.snapshot(position, locks)
     try:
         end = rows.position if is_exact else read.end(position)
@@ -176,167 +177,48 @@ def rows_at(
         raise
 
 
-class _Read:
-    """A table, and the changes of its rows."""
-
-    def __init__(
-        self,
-        server: Server,
-        table: str,
-        columns: Sequence[str] | None,
-        where: str | None,
-        types: Any,
-        unlogged_changes: Literal["error", "warn", "ignore"],
-    ) -> None:
-        self.server, self.table = server, table
-        self._structure = server.describe(table)
-        wanted = None if columns is None else list(dict.fromkeys(columns))
-        # Rows are identified by the key. A condition may name any column.
-        key = self._structure.row_key
-        is_all = wanted is None or where is not None
-        read = None if is_all else list(dict.fromkeys([*(wanted or ()), *key]))
-        selected = None if read is None else {"*.*": read}
-        self._keywords: dict[str, Any] = {"columns": selected, "types": types}
-        with self._rows_now(where="FALSE") as none:
-            self.past = PastRows(none, where=where, columns=wanted)
-        if self.past.not_logged and wanted is None:
-            warnings.warn(
-                f"{table}: the log does not contain values of the generated columns"
-                f" {', '.join(self.past.not_logged)}: they are left out",
-                BinarrowWarning,
-                stacklevel=3,
-            )
-        self._log_keywords = {
-            **self._keywords,
-            "tables": [table],
-            "where": where,
-            "envelope": PastRows.envelope(),
-            "envelope_prefix": PREFIX,
-            "split_key_updates": False,
-            "include": ["schema_change", "truncate"],
-            "schemas": self._structure,
-            "unlogged_changes": unlogged_changes,
-        }
-
-    def _rows_now(self, **keywords: Any) -> TableRows:
-        return read_table(
-            self.server.__binarrow_connection__(),
-            self.table,
-            **self._keywords,
-            **{"envelope": [], "envelope_prefix": PREFIX, **keywords},
-        )
-
-    def check_engine(self) -> None:
-        """Raises an error if the rows that a table has now are not those of one moment."""
-        statement = self._structure.create_statement or ""
-        if "WITH SYSTEM VERSIONING" in statement:
-            raise UnsupportedEventError(
-                f"{self.table}: MariaDB keeps the history of the table (WITH SYSTEM VERSIONING):"
-                " use SELECT ... FOR SYSTEM_TIME AS OF"
-            )
-        engine = ENGINE.search(statement)
-        if engine is None or engine[1].lower() not in CONSISTENT:
-            name = "unknown" if engine is None else engine[1]
-            raise UnsupportedEventError(
-                f"{self.table}: a snapshot does not contain the rows of tables of the engine {name}"
-            )
-
-    def changes(self, start: Position | datetime, stop: Position | None) -> Position:
-        """Reads the changes from a place on. Returns the place of their end."""
-        keywords = self._log_keywords
-        if stop is not None and isinstance(start, Position):
-            opened = self.server.range(start, stop, **keywords)
-        else:
-            opened = self.server.stream(start, stop="end", **keywords)
-        with warnings.catch_warnings(), opened as log:
-            # The table may have no changes.
-            warnings.simplefilter("ignore", UnmatchedPatternWarning)
-            for item in self._items(log):
-                if isinstance(item, ChangeBatch):
-                    self.past.add(item)
-                else:
-                    _check(item)
-            end = stop or log.position
-        if end is None:
-            raise ConfigError(f"the log has no place {start}")
-        return end
-
-    def _items(self, log: Iterator[Any]) -> Iterator[Any]:
+def _start(
+    server: Server,
+    archive: ArchivedLog | None,
+    moment: Position | str | datetime,
+    table: str,
+    *,
+    before: bool,
+) -> tuple[ServerLog | ArchivedLog, Position | datetime]:
+    """Returns the place of the moment, and the log that has it: the server's, if possible."""
+    own = ServerLog(server)
+    with warnings.catch_warnings():
+        # The table may have no changes.
+        warnings.simplefilter("ignore", UnmatchedPatternWarning)
         try:
-            yield from log
-        except SchemaError as error:
-            raise SchemaError(
-                f"{self.table}: its structure since the moment is not the one that it has now, so"
-                f" that the log cannot be reversed: {error}. Choose a later moment"
-            ) from error
+            start = start_of(own, moment, table, before=before)
+            if not isinstance(start, Position) or start.file in own.files():
+                return own, start
+            if archive is None:
+                _check_is_not_purged(start, own)
+                return own, start
+        except PositionPurgedError as error:
+            if archive is None:
+                advice = ". Archived files of the log may contain it: pass them with ⟦archive⟧"
+                raise restated(error, after=advice) from None
+        start = start_of(archive, moment, table, before=before)
+        if isinstance(start, Position):
+            start = archive.with_gtids(start, table)
+        return archive, start
 
-    def snapshot(self, after: Position, locks: Literal["brief"] | None) -> tuple[TableRows, bool]:
-        """Opens a snapshot of the rows that contains the changes before a place, if possible.
 
-        Returns:
-            The rows, and True if they contain the changes before their position and no others.
-        """
-        for left in reversed(range(SNAPSHOTS)):
-            rows = self._rows_now(
-                envelope=["commit_version"], locks=locks, where=self.past.condition
-            )
-            position = rows.position
-            if rows.is_exact and position is not None and after.base <= position:
-                return rows, True
-            if self.past.has_key and (left == 0 or not rows.is_exact):
-                # The first change of each key decides.
-                return rows, False
-            rows.close()
-            if not rows.is_exact:
-                break
-            time.sleep(PAUSE)
-        raise UnsupportedEventError(
-            f"{self.table} has no key, and the position of a snapshot of it is not exact: use"
-            " locks='brief', or GRANT BACKUP_ADMIN ON *.* and SELECT ON"
-            " performance_schema.log_status"
+def _check_is_not_purged(place: Position, log: ServerLog) -> None:
+    """Raises an error for a place before the oldest file of a server.
+
+    Raises:
+        PositionPurgedError: The server no longer has the file.
+    """
+    oldest = log.files()[0]
+    name, first = NUMBERED.fullmatch(place.file), NUMBERED.fullmatch(oldest)
+    if name and first and name[1] == first[1] and int(name[2]) < int(first[2]):
+        raise PositionPurgedError(
+            f"the server no longer has {place.file}: its oldest file is {oldest}"
         )
-
-    def end(self, near: Position) -> Position:
-        """Returns the current end of the log."""
-        last = self.server.binlogs()[-1]
-        return near.replace(file=last.name, offset=last.size, gtid_set=None, file_created=None)
-
-
-def _warn_of_filters(server: Server, table: str) -> None:
-    """Warns if the log may not contain all changes of the table."""
-    filters = server.database_filters()
-    if filters:
-        warnings.warn(
-            f"{table}: the server does not log changes of some databases (binlog_do_db or"
-            f" binlog_ignore_db: {', '.join(filters)}): if that of the table is one of them, its"
-            " earlier rows are not known",
-            BinarrowWarning,
-            stacklevel=3,
-        )
-    if not server.logs_all_changes():
-        warnings.warn(
-            f"{table}: the server is a replica with log_replica_updates=OFF: its log does not"
-            " contain the changes from its source. Read from the source",
-            BinarrowWarning,
-            stacklevel=3,
-        )
-
-
-def _check(item: object) -> None:
-    """Raises an error if a statement changed the table."""
-    if isinstance(item, Truncate):
-        what = f"TRUNCATE TABLE {item.database}.{item.table}"
-    elif isinstance(item, SchemaChange):
-        if not item.tables and item.kind == "alter":
-            return  # the defaults of a database
-        what = f"{item.kind.upper()} of {', '.join(item.tables) or item.database}"
-    else:
-        return
-    raise SchemaError(
-        f"{what} is after the moment (it ends at {item.position},"
-        f" {item.commit_timestamp:%Y-%m-%d %H:%M:%S} UTC): the log does not contain the rows before"
-        " it. Choose a moment after it"
-    )
 
 
 __all__ = ["RowsAt", "rows_at"]

@@ -1,0 +1,294 @@
+"""`rows_at` with archived files: the server has purged a part of the log since the moment."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+import binarrow
+from binarrow.cli import app
+from support import live
+from support.servers.servers import Server
+
+Rows = dict[str, list[tuple[Any, ...]]]
+
+SERVERS = {
+    "mysql": ("mysql", ()),
+    "mysql without GTIDs": ("mysql", live.NO_GTIDS),
+    "mariadb": ("mariadb-11.8", ()),
+}
+
+
+@dataclass(frozen=True)
+class Moment:
+    """A moment, with copies of the tables at that moment."""
+
+    place: binarrow.Position
+    time: datetime | None
+    gtids: str
+    rows: Rows
+
+
+@dataclass(frozen=True)
+class Purged:
+    """A server that has purged the first files of its log, and an archive of all its files."""
+
+    server: Server
+    source: binarrow.Server
+    archive: Path
+    moments: list[Moment]
+    oldest: str
+
+    @property
+    def names(self) -> list[str]:
+        return sorted(path.name.partition(".gz")[0] for path in self.archive.glob("*.0*[0-9z]"))
+
+    def path(self, name: str) -> Path:
+        packed = self.archive / f"{name}.gz"
+        return packed if packed.exists() else self.archive / name
+
+    def purged_names(self) -> list[str]:
+        return [name for name in self.names if name < self.oldest]
+
+    def files(self, names: list[str]) -> list[str]:
+        return [str(self.path(name)) for name in names]
+
+
+@pytest.fixture(scope="module", params=SERVERS)
+def purged(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Purged]:
+    flavor, options = SERVERS[request.param]
+    with live.loading_server(flavor, *options) as server, live.reach(server) as source:
+        server.execute("DROP DATABASE live", "CREATE DATABASE live", "USE live", *TABLES)
+        moments, archive = [], tmp_path_factory.mktemp("archive")
+        for number in range(ROUNDS):
+            if number:
+                server.flush_binlog()
+            server.execute(*changes(number))
+            is_timed = number in (0, ROUNDS - 1)
+            moments.append(moment(server, source, is_timed=is_timed))
+            server.execute(*changes(number + 10))
+        files = server.binlog_files()
+        oldest = files[-1].name
+        server.flush_binlog()
+        server.execute("DELETE FROM t WHERE id % 5 = 2", "DELETE FROM pile LIMIT 2")
+        shutil.copytree(files[0].parent, archive, dirs_exist_ok=True, ignore=not_a_log(server))
+        first = archive / files[0].name
+        Path(f"{first}.gz").write_bytes(gzip.compress(first.read_bytes()))
+        first.unlink()
+        server.execute(f"PURGE BINARY LOGS TO '{oldest}'")
+        server.flush_binlog()
+        server.execute(*changes(20))
+        yield Purged(server, source, archive, moments, oldest)
+
+
+ROUNDS = 4
+"""The number of files with a moment in each."""
+
+TABLES = (
+    "CREATE TABLE t (id INT PRIMARY KEY, s VARCHAR(20))",
+    "CREATE TABLE pile (a INT)",
+)
+
+
+def not_a_log(server: Server) -> Any:
+    names = {path.name for path in server.binlog_files()}
+    return lambda _folder, found: set(found) - names
+
+
+def changes(number: int) -> list[str]:
+    """Statements that change some rows in each file again: an order or a change too few is seen."""
+    return [
+        "BEGIN",
+        f"REPLACE INTO t VALUES ({number}, 'n{number}'), ({number + 1}, 'x'), (100, '{number}')",
+        f"UPDATE t SET s = CONCAT(s, '.{number}') WHERE id % 2 = {number % 2}",
+        f"INSERT INTO pile VALUES (1), (1), ({number})",
+        "COMMIT",
+        f"DELETE FROM t WHERE id = {number + 1}",
+        f"DELETE FROM pile WHERE a = {number // 2} LIMIT 1",
+    ]
+
+
+def moment(server: Server, source: binarrow.Server, *, is_timed: bool) -> Moment:
+    """The rows now. MariaDB logs times in seconds, and both servers the creation of a file."""
+    rows = {name: server.query(f"SELECT * FROM live.{name}") for name in ("t", "pile")}
+    time = None
+    if is_timed:
+        live.later_second(server)
+        # All later changes have this time or a later one.
+        time = datetime.now(UTC).replace(microsecond=0)
+    place = source.position()
+    gtids = place.gtid_set or ""
+    if not place.file:
+        place = source.range_end(place, stop=place)
+    return Moment(place.replace(gtid_set=None, by_gtid=False), time, gtids, rows)
+
+
+def found(purged: Purged, place: Any, table: str = "t", **keywords: Any) -> list[tuple[Any, ...]]:
+    locks: Any = "brief" if table == "pile" else None
+    with binarrow.rows_at(purged.source, f"live.{table}", place, locks=locks, **keywords) as rows:
+        return [tuple(row.values()) for row in rows.read_all().to_pylist()]
+
+
+def assert_same(purged: Purged, place: Any, rows: Rows, **keywords: Any) -> None:
+    for table, wanted in rows.items():
+        assert sorted(found(purged, place, table, **keywords)) == sorted(wanted), (table, place)
+
+
+def test_every_kind_of_moment(purged: Purged) -> None:
+    archive = str(purged.archive / "binlog.*")
+    for one in purged.moments:
+        places: list[Any] = [f"{one.place.file}:{one.place.offset}", one.time]
+        places = [place for place in (*places, one.gtids) if place]
+        for place in places:
+            rows = {"t": one.rows["t"]} if place is one.gtids else one.rows
+            assert_same(purged, place, rows, archive=archive)
+
+
+def test_a_transaction(purged: Purged) -> None:
+    one = purged.moments[1]
+    source, _, last = one.gtids.strip().rpartition(":")
+    if "-" not in source:
+        pytest.skip("no GTIDs of MySQL")
+    archive = str(purged.archive)
+    assert_same(purged, f"{source}:{last.rpartition('-')[2]}", one.rows, archive=archive)
+    following = f"{source}:{int(last.rpartition('-')[2]) + 1}"
+    keywords: dict[str, Any] = {"archive": archive, "before": True}
+    assert_same(purged, following, one.rows, **keywords)
+
+
+def test_without_the_files_that_the_server_has(purged: Purged) -> None:
+    one = purged.moments[0]
+    for names in (purged.purged_names(), [*purged.purged_names(), purged.oldest]):
+        assert_same(purged, one.time, one.rows, archive=purged.files(names))
+
+
+def test_where_and_indexes(purged: Purged) -> None:
+    one = purged.moments[0]
+    wanted = [row for row in one.rows["t"] if row[0] == 100]
+    archive = str(purged.archive)
+    assert found(purged, one.time, where="id = 100", archive=archive) == wanted
+    for name in purged.names[:-1]:
+        binarrow.write_index(str(purged.path(name)))
+    assert found(purged, one.time, where="id = 100", archive=archive) == wanted
+    assert_same(purged, one.time, one.rows, archive=archive)
+
+
+def test_moments_that_the_server_has(purged: Purged, tmp_path: Path) -> None:
+    """The archive is not read: it may be empty of what is needed, but not missing."""
+    one = purged.moments[-1]
+    assert_same(purged, one.time, one.rows, archive=purged.files(purged.names[:1]))
+    with pytest.raises(binarrow.MissingInputError):
+        found(purged, one.time, archive=str(tmp_path / "binlog.*"))
+
+
+def test_gaps(purged: Purged) -> None:
+    one, names = purged.moments[0], purged.purged_names()
+    for place in (f"{one.place.file}:{one.place.offset}", one.time):
+        with pytest.raises(binarrow.PositionPurgedError):
+            found(purged, place)
+    with pytest.raises(binarrow.PositionPurgedError) as caught:
+        found(purged, one.time, archive=purged.files(names[:-1]))
+    assert str(purged.path(names[-2])) in str(caught.value)
+    assert purged.oldest in str(caught.value)
+    with pytest.raises(binarrow.ConfigError, match="files are missing or out of order"):
+        found(purged, one.time, archive=purged.files([names[0], *names[2:]]))
+    with pytest.raises(binarrow.PositionPurgedError, match="the archive has no log of"):
+        found(purged, one.time, archive=purged.files(purged.names[2:]))
+    with pytest.raises(binarrow.PositionPurgedError, match="neither the server nor the archive"):
+        found(purged, f"{names[0]}:4", archive=purged.files(purged.names[1:]))
+
+
+def test_a_copy_of_a_file_that_was_in_use(purged: Purged, tmp_path: Path) -> None:
+    """The copy ends after a transaction, before the end of the file."""
+    *names, last = purged.purged_names()
+    one = purged.moments[names.index(purged.moments[0].place.file)]
+    before = next(each for each in purged.moments if each.place.file == last)
+    content = bytearray(purged.path(last).read_bytes()[: before.place.offset])
+    content[4 + 17] |= 1  # LOG_EVENT_BINLOG_IN_USE_F
+    copy = tmp_path / last
+    copy.write_bytes(content)
+    with (
+        pytest.warns(binarrow.BinarrowWarning, match="is marked as in use"),
+        pytest.raises(binarrow.PositionPurgedError) as caught,
+    ):
+        found(purged, one.time, archive=[*purged.files(names), str(copy)])
+    assert purged.oldest in str(caught.value)
+    assert str(copy) in str(caught.value)
+
+
+def test_archives_of_other_servers(purged: Purged) -> None:
+    last = purged.purged_names()[-1]
+    for name in ("mysql-no-gtids", "mysql-compressed", "mariadb11-transactions"):
+        other = f"tests/fixtures/{name}/binlog.000002"
+        with pytest.raises(binarrow.BinarrowError) as caught:
+            found(purged, f"{last}:4", archive={last: other})
+        error = caught.value
+        assert isinstance(error, binarrow.ServerIdentityError | binarrow.PositionPurgedError)
+        assert other in str(error)
+        assert purged.oldest in str(error)
+
+
+def test_other_names(purged: Purged) -> None:
+    """Files with other names, as those of the server before a failover, are joined by GTIDs."""
+    one, name = purged.moments[-2], purged.purged_names()[-1]
+    archive = {"old.000001": str(purged.path(name))}
+    place = f"old.000001:{one.place.offset}"
+    if not one.gtids or purged.server.is_mariadb:
+        # The server_id does not prove that MariaDB's GTIDs are of the same log.
+        with pytest.raises(
+            (binarrow.PositionPurgedError, binarrow.ServerIdentityError),
+            match=r"is missing|have other names",
+        ):
+            found(purged, place, archive=archive)
+        return
+    assert_same(purged, place, one.rows, archive=archive)
+    assert_same(purged, one.gtids, one.rows, archive=archive)
+
+
+def test_bad_calls(purged: Purged, tmp_path: Path) -> None:
+    time = purged.moments[0].time
+    name = purged.names[1]
+    packed = tmp_path / f"{name}.gz"
+    shutil.copy(purged.path(name), packed)
+    odd = tmp_path / "copy.binlog"
+    shutil.copy(purged.path(name), odd)
+    for archive, message in (
+        (purged.path(name).read_bytes(), "pass paths"),
+        ([str(purged.path(name)), str(packed)], "several folders|same file"),
+        (str(odd), "not the name of a file of a log"),
+    ):
+        with pytest.raises(binarrow.ConfigError, match=message):
+            found(purged, time, archive=archive)
+    with pytest.raises(binarrow.ConfigError, match="storage_options is for archive"):
+        found(purged, time, storage_options={})
+
+
+def test_command_line(purged: Purged, tmp_path: Path) -> None:
+    one = purged.moments[0]
+    secret = tmp_path / "secret"
+    secret.write_text(live.USER["password"])
+    secret.chmod(0o600)
+    url = f"mysql://live@127.0.0.1:{purged.server.port}/"
+    login = [url, "--password-file", str(secret), "--table", "live.t", "--format", "json"]
+    place = f"{one.place.file}:{one.place.offset}"
+    archive = ["--archive", str(purged.archive / "binlog.*")]
+    result = CliRunner().invoke(app, ["at", place, *login, *archive])
+    assert result.exit_code == 0, result.stderr
+    rows = [tuple(json.loads(line).values()) for line in result.stdout.splitlines()]
+    assert sorted(rows) == sorted(one.rows["t"])
+    failed = CliRunner().invoke(app, ["at", place, *login])
+    assert failed.exit_code == 1
+    assert "--archive" in failed.stderr
+    piped = CliRunner().invoke(app, ["at", place, *login, "--archive", "-"])
+    assert (piped.exit_code, "--archive" in piped.stderr) == (2, True)
