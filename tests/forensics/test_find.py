@@ -90,6 +90,8 @@ def test_nothing_found(shop):
         (("--tables", "shop.orders", "--where", "statu = 'x'"), 2, 'did you mean "status"?'),
         (("--tables", "shop.nothing"), 1, "shop.nothing"),
         (("--between", "x", "y"), 2, "x"),
+        (("--between", "binlog.000002:4", "binlog.000001:4"), 2, "is after the stop"),
+        (("--start", "2026-11-26T10:00", "--stop", "2026-11-26T09:00"), 2, "is after the stop"),
         (("--between", "2026-01-01", "2026-01-02", "--stop", "2026-01-03"), 2, "--between"),
         (("--tz", "Mars/Base"), 2, "is not a time zone"),
         (("--gtid", "x:1"), 3, "no change was found"),

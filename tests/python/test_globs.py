@@ -103,3 +103,17 @@ def test_on_the_command_line(tmp_path, shop, command):
     (tmp_path / "binlog.state").write_text("0-1-7\n")
     result = CliRunner().invoke(app, [command, f"{tmp_path}/binlog.*"])
     assert (result.exit_code, result.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("command", ["find", "stats", "inspect", "splits", "index"])
+def test_a_glob_that_the_shell_expands(command, repository, tmp_path):
+    """It also matches the files of servers and the indexes next to logs."""
+    for path in (repository / "examples" / "shop").glob("binlog.0*"):
+        shutil.copy(path, tmp_path)
+        (tmp_path / f"{path.name}.idx").write_bytes(b"\xfe\xfe\x0b\x01")
+    for path in (tmp_path / "binlog.index", tmp_path / "binlog.state"):
+        path.write_text("0-1-7\n")
+    binarrow.write_index(str(tmp_path / "binlog.000001"))
+    files = sorted(str(path) for path in tmp_path.iterdir())
+    result = CliRunner().invoke(app, [command, *files])
+    assert result.exit_code == 0, result.stderr

@@ -16,7 +16,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import typer
 
-from binarrow import ConfigError, find_logs
+from binarrow import ConfigError, Position, find_logs
 from binarrow._native import is_one_log, is_uri, parse_place
 
 
@@ -111,7 +111,7 @@ def only_files(files: Sequence[str], what: str) -> list[str]:
     """
     if "-" in files:
         raise ConfigError(f"{what}: standard input (-) is not possible here, name files")
-    return [*files]
+    return _only_logs([*files])
 
 
 PIECE = 1 << 20
@@ -149,6 +149,7 @@ def named(files: list[str]) -> list[str] | dict[str, str]:
         ConfigError: Some files have such a name and others do not; or the files have no such names
             and are those of several logs.
     """
+    files = _only_logs(files)
     found = [_NAMED.fullmatch(file) for file in files if not Path(file).exists()]
     names = {match[1]: match[2] for match in found if match is not None}
     if not names:
@@ -182,15 +183,28 @@ def logs(files: list[str]) -> list[tuple[str, list[str] | dict[str, str]]]:
 
     Files in the same folder are one log; so are files that have names: ``NAME=FILE``.
     """
+    files = _only_logs(files)
     if any(_NAMED.fullmatch(file) and not Path(file).exists() for file in files):
         return [("", named(files))]
     return [*find_logs(files).items()]
+
+
+def _only_logs(files: list[str]) -> list[str]:
+    """Leaves out files that are next to logs: a glob that the shell expands matches them too."""
+    if len(files) == 1:
+        return files
+    return [file for file in files if not _BESIDE_LOGS.search(file)] or files
 
 
 _MOST_SHOWN = 5
 
 PATIENCE = 0.05
 """Seconds between two checks for signals."""
+
+_BESIDE_LOGS = re.compile(
+    r"\.\d+(?:\.gz|\.zst)?\.(?:idx|binarrow-index)$|\.(?:index|index_crash_safe|state|~rec~)$"
+)
+"""Files of servers and indexes, which `binarrow.read_binlog` leaves out of a glob too."""
 
 _NAMED = re.compile(r"([^/=*?\[]+\.\d+)=(.+)")
 
@@ -219,7 +233,27 @@ def range_of(between: tuple[str, str] | None, *, is_part: bool) -> dict[str, str
     if is_part:
         raise ConfigError("--between is short for --start and --stop: give one")
     start, stop = map(where, between)
+    check_order(start, stop)
     return {"start": start, "stop": stop}
+
+
+def check_order(start: str | datetime | None, stop: str | datetime | None) -> None:
+    """Refuses a range that ends before it starts: nothing would be found in it.
+
+    Raises:
+        ConfigError: The start is after the stop, and both are times or places in files.
+    """
+    first, last = (parse_place(each) if isinstance(each, str) else each for each in (start, stop))
+    is_reversed = False
+    if isinstance(first, datetime) and isinstance(last, datetime):
+        is_reversed = first > last
+    elif isinstance(first, Position) and isinstance(last, Position) and first.file and last.file:
+        try:
+            is_reversed = first > last
+        except ConfigError:
+            return  # names of files without an order
+    if is_reversed:
+        raise ConfigError(f"the start {start} is after the stop {stop}")
 
 
 def zone_of(name: str) -> tzinfo | None:

@@ -16,7 +16,7 @@ from typing import Annotated, Any
 import typer
 
 from binarrow import ConfigError, SchemaHistory
-from binarrow.cli.arguments import where
+from binarrow.cli.arguments import check_order, where
 from binarrow.history.store_url import is_on_server
 from binarrow.mask_salt import read_mask_salt
 from binarrow.options import OPTIONS, Flag, Option
@@ -49,6 +49,7 @@ class Reading:
             given.pop(name, None) for name in ("history", "history_source", "history_password_file")
         )
         keywords = {name: _keyword(*_OF_READS[name], value) for name, value in given.items()}
+        check_order(keywords.get("start"), keywords.get("stop"))
         if "sha256" in (keywords.get("mask") or {}).values():
             keywords["mask_salt"] = _salt(salt_file)
         if history is None:

@@ -30,7 +30,8 @@ def command(
 ) -> None:
     """Print ranges of files that end at ends of transactions, one per Spark task."""
     size = parse_byte_size(target_bytes)
-    if isinstance(named(only_files(files, "ranges are parts of files")), dict):
+    files = only_files(files, "ranges are parts of files")
+    if isinstance(named(files), dict):
         raise binarrow.ConfigError("ranges contain files only: leave out NAME= before them")
     found = [
         split
