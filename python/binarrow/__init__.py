@@ -65,7 +65,7 @@ from binarrow.checkpoint import Checkpoint, CheckpointError, FileCheckpoint
 from binarrow.history import CoveredRange, HistoryChange, SchemaHistory
 from binarrow.index import IndexSummary, check_index, write_index
 from binarrow.native_hooks import install as _install_hooks
-from binarrow.past import RowsAt, rows_at
+from binarrow.past import RowsAt, roll_forward, rows_at
 from binarrow.server import Binlog, Server, connect
 from binarrow.server.check import Check
 from binarrow.stream import Change, Stream
@@ -169,6 +169,7 @@ __all__ = [
     "nested_json_schema",
     "read_binlog",
     "read_split",
+    "roll_forward",
     "rows_at",
     "scan_splits",
     "sync",

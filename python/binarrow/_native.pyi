@@ -1039,6 +1039,12 @@ class PastRows:
     def __new__(
         cls, rows: TableRows, *, where: str | None, columns: Sequence[str] | None
     ) -> PastRows: ...
+    @staticmethod
+    def after(change: ChangeBatch) -> PastRows:
+        """Returns an object for rows that are known before changes: the changes lead to the rows after them.
+
+        The changes are added in reverse order, the last batch first. ``change`` is any of them.
+        """
     @property
     def schema(self) -> pa.Schema:
         """The schema of the rows that are returned."""
@@ -1052,7 +1058,7 @@ class PastRows:
     def not_logged(self) -> list[str]:
         """The columns that are not returned because the log does not contain their values."""
     def add(self, batch: ChangeBatch) -> None:
-        """Adds changes, in the order of the log."""
+        """Adds changes, in the order of the log; in reverse order after ``after``."""
     def unchanged(self, batch: pa.RecordBatch, *, is_exact: bool) -> pa.RecordBatch:
         """Returns the rows that the table had, of a batch of its rows now. ``is_exact``: they contain the added changes and no others."""
     def changed(self, *, is_exact: bool) -> list[pa.RecordBatch]:

@@ -1,4 +1,4 @@
-//! The rows that a table had at an earlier place in the log.
+//! The rows that a table had at a place in the log.
 //!
 //! Input: the changes since that place, then the rows that the table has now. Output: record batches of the rows that it had.
 //! Called by `python`.
@@ -10,6 +10,9 @@
 //!
 //! With a key, the first change of a key decides: the row before it, or no row if it is an insert. The other rows that the table
 //! has now were not changed. Changes that the rows do not contain yet do no harm, so the place of the rows need not be exact.
+//!
+//! From rows that are known at an earlier place, the changes lead to a later place. Then the changes are added in reverse order, and
+//! the rows before and after them are exchanged: the last change of a key decides.
 //!
 //! Without a key, rows are counted: rows now, plus rows before changes, minus rows after changes. The place must be exact.
 //!
@@ -25,4 +28,4 @@ mod keyed;
 mod rows;
 mod table;
 
-pub use rows::{PastRows, envelope};
+pub use rows::{KnownRows, PastRows, envelope};

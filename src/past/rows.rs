@@ -16,9 +16,20 @@ pub const fn envelope() -> [EnvelopeColumn; 2] {
     [EnvelopeColumn::ChangeType, EnvelopeColumn::Present]
 }
 
-/// The rows of a table at a place in the log, from the changes since then and the rows that it has now.
+/// The rows that are known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KnownRows {
+    /// Those of the server now, after the changes. The changes are added in the order of the log.
+    Now,
+    /// Those before the changes. The changes are added in reverse order, the last batch first.
+    Earlier,
+}
+
+/// The rows of a table at a place in the log, from the changes since then and the rows that it has now; or from the rows that it
+/// had before and the changes up to the place.
 #[derive(Debug)]
 pub struct PastRows {
+    of: KnownRows,
     table: Table,
     schema: SchemaRef,
     filter: Option<BoundFilter>,
@@ -35,12 +46,13 @@ enum Known {
 }
 
 impl PastRows {
-    /// `plan` is that of the rows that the table has now. `columns` are the names of the columns to return.
+    /// `plan` is that of the known rows. `columns` are the names of the columns to return.
     ///
     /// # Errors
     /// There is no such column, or the filter does not fit the table.
     pub fn try_new(
         plan: &TablePlan,
+        of: KnownRows,
         filter: Option<&Filter>,
         columns: Option<&[String]>,
     ) -> Result<Self> {
@@ -50,6 +62,7 @@ impl PastRows {
             false => Known::Counts(Counts::default()),
         };
         Ok(Self {
+            of,
             schema: table.output_schema()?,
             filter: filter.map(|filter| filter.bind_rows(plan)).transpose()?,
             condition: filter.and_then(|filter| filter.condition(plan)),
@@ -79,7 +92,7 @@ impl PastRows {
         &self.table.not_logged
     }
 
-    /// Adds changes since the place, in the order of the log.
+    /// Adds changes, in the order of [`KnownRows`].
     ///
     /// # Errors
     /// An image lacks columns; the columns are others than those of the table now; the changes contradict each other.
@@ -99,8 +112,14 @@ impl PastRows {
         let (identities, compared) = (self.table.identities(&rows)?, self.table.compared(&rows)?);
         let (mut identity, mut other) = (Vec::new(), Vec::new());
         let mut is_kept = vec![false; rows.num_rows()];
-        for (row, is_kept) in is_kept.iter_mut().enumerate() {
-            let is_after = changes.is_after(row);
+        let count = rows.num_rows();
+        for at in 0..count {
+            // Reversed, the rows after changes are those before them.
+            let (row, is_after) = match self.of {
+                KnownRows::Now => (at, changes.is_after(at)),
+                KnownRows::Earlier => (count - 1 - at, !changes.is_after(count - 1 - at)),
+            };
+            let Some(is_kept) = is_kept.get_mut(row) else { continue };
             identities.write(row, &mut identity);
             let is_old = match &mut self.known {
                 // The filter of the log has left out changes, so that the rows of a key need not follow each other.
@@ -149,7 +168,7 @@ impl PastRows {
                     let is_compared = is_exact && self.filter.is_none();
                     let hash = is_compared.then(|| compared.hash(row, &mut other));
                     keys.is_unchanged(&identity, hash)
-                        .map_err(|Contradiction| unexplained(&self.table.name, 1))?
+                        .map_err(|Contradiction| unexplained(&self.table.name, self.of, 1))?
                 }
                 Known::Counts(counts) => counts.is_unchanged(&identity),
             };
@@ -168,7 +187,7 @@ impl PastRows {
             Known::Counts(counts) => counts.missing(),
         };
         if missing > 0 {
-            return Err(unexplained(&self.table.name, missing));
+            return Err(unexplained(&self.table.name, self.of, missing));
         }
         let mut returned = Vec::new();
         for rows in std::mem::take(&mut self.kept) {
@@ -235,10 +254,16 @@ fn contradicts(table: &str, change: &ChangeBatch) -> Error {
     ))
 }
 
-fn unexplained(table: &str, count: u64) -> Error {
-    Error::unsupported(format!(
-        "table {table}: the server does not have {count} or more rows as the last change in the log wrote them: {CAUSES}"
-    ))
+fn unexplained(table: &str, of: KnownRows, count: u64) -> Error {
+    Error::unsupported(match of {
+        KnownRows::Now => format!(
+            "table {table}: the server does not have {count} or more rows as the last change in the log wrote them: {CAUSES}"
+        ),
+        KnownRows::Earlier => format!(
+            "table {table}: {count} or more of the rows are not as the first change in the log after them found them: their position \
+             is not exact or is another one, or {CAUSES}"
+        ),
+    })
 }
 
 const CAUSES: &str = "the log does not contain all changes of the table. Causes are actions of foreign keys, sql_log_bin=0, \

@@ -4,7 +4,7 @@ use super::change_batch::PyChangeBatch;
 use super::table_rows::PyTableRows;
 use crate::error::{Error, ErrorKind, Result};
 use crate::filter::Filter;
-use crate::past::{PastRows, envelope};
+use crate::past::{KnownRows, PastRows, envelope};
 use arrow_array::RecordBatch;
 use arrow_pyarrow::{FromPyArrow, ToPyArrow};
 use pyo3::prelude::*;
@@ -24,7 +24,15 @@ impl PyPastRows {
         columns: Option<Vec<String>>,
     ) -> PyResult<Self> {
         let filter = r#where.map(Filter::parse).transpose()?;
-        let past = PastRows::try_new(rows.get().plan(), filter.as_ref(), columns.as_deref())?;
+        let (plan, columns) = (rows.get().plan(), columns.as_deref());
+        let past = PastRows::try_new(plan, KnownRows::Now, filter.as_ref(), columns)?;
+        Ok(Self(Mutex::new(past)))
+    }
+
+    #[doc = include_str!("docs/PastRows.after.txt")]
+    #[staticmethod]
+    fn after(change: &Bound<'_, PyChangeBatch>) -> PyResult<Self> {
+        let past = PastRows::try_new(&change.get().0.plan, KnownRows::Earlier, None, None)?;
         Ok(Self(Mutex::new(past)))
     }
 
@@ -52,7 +60,7 @@ impl PyPastRows {
         Ok(self.past()?.not_logged().to_vec())
     }
 
-    /// Adds changes, in the order of the log.
+    /// Adds changes, in the order of the log; in reverse order after ``after``.
     fn add(&self, py: Python<'_>, batch: &Bound<'_, PyChangeBatch>) -> PyResult<()> {
         let change = &batch.get().0;
         Ok(py.detach(|| self.past()?.add(change))?)

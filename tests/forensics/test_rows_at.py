@@ -96,6 +96,19 @@ def compare_at_moments(server: Server, source: binarrow.Server, *, has_keys: boo
         for name in one.rows:
             is_keyed = bool(source.describe(name).row_key)
             assert_same(source, name, one, locks=None if is_keyed else "brief")
+            assert_rolled_forward(
+                source, name, moments[0], one, locks=None if is_keyed else "brief"
+            )
+
+
+def assert_rolled_forward(
+    source: binarrow.Server, table: str, first: Moment, last: Moment, **keywords: Any
+) -> None:
+    with binarrow.rows_at(source, table, first.place, **keywords) as rows:
+        stored = rows.read_all()
+    start = source.range_end(first.place, stop=first.place)
+    with binarrow.roll_forward(stored, start, source, table, last.place) as later:
+        assert_equal(table, last, later.read_all())
 
 
 def moment(server: Server, source: binarrow.Server, tables: list[Table]) -> Moment:
@@ -115,6 +128,10 @@ def changes(rng: random.Random, table: Table) -> Iterator[str]:
 def assert_same(source: binarrow.Server, table: str, moment: Moment, **keywords: Any) -> None:
     with binarrow.rows_at(source, table, moment.place, **keywords) as rows:
         found = rows.read_all()
+    assert_equal(table, moment, found)
+
+
+def assert_equal(table: str, moment: Moment, found: pa.Table) -> None:
     wanted = moment.rows[table]
     names = tuple(found.schema.names)
     expected = [remapped(row, wanted.names, names) for row in wanted.rows]

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from typer.testing import CliRunner
 
@@ -256,6 +257,65 @@ def test_other_names(purged: Purged) -> None:
     assert_same(purged, one.gtids, one.rows, archive=archive)
 
 
+def stored(purged: Purged, table: str) -> Any:
+    one = purged.moments[0]
+    locks: Any = "brief"
+    archive = str(purged.archive)
+    with binarrow.rows_at(
+        purged.source, f"live.{table}", one.place, archive=archive, locks=locks
+    ) as rows:
+        return rows.read_all()
+
+
+def test_stored_rows_and_later_changes(purged: Purged) -> None:
+    first, *later = purged.moments
+    archive = str(purged.archive)
+    for table in ("t", "pile"):
+        rows = stored(purged, table)
+        for one in later:
+            for place in filter(None, (one.place, one.time, one.gtids)):
+                with binarrow.roll_forward(
+                    rows, first.place.to_json(), archive, f"live.{table}", place
+                ) as found:
+                    wanted = sorted(one.rows[table])
+                    assert sorted(tuple(r.values()) for r in found.read_all().to_pylist()) == wanted
+        with binarrow.roll_forward(
+            rows, first.place, archive, f"live.{table}", first.place
+        ) as same:
+            assert same.read_all() == rows
+
+
+def test_rows_that_are_not_those_of_the_position(purged: Purged) -> None:
+    first, last = purged.moments[0], purged.moments[-1].place
+    archive = str(purged.archive)
+    rows = stored(purged, "t")
+    changed = pa.array(["changed"] * len(rows))
+    for wrong in (rows.slice(0, 0), rows.set_column(1, "s", changed)):
+        with pytest.raises(binarrow.UnsupportedEventError, match="are not as the first change"):
+            binarrow.roll_forward(wrong, first.place, archive, "live.t", last).read_all()
+    for wrong, message in (
+        (rows.select(["id"]), "lack the column 's'"),
+        (rows.set_column(0, "id", rows["id"].cast("int64")), "Arrow type int64, and int32"),
+    ):
+        with pytest.raises(binarrow.SchemaError, match=message):
+            binarrow.roll_forward(wrong, first.place, archive, "live.t", last).read_all()
+
+
+def test_moments_outside_the_rows_and_the_archive(purged: Purged) -> None:
+    first, second = purged.moments[0], purged.moments[1]
+    archive, rows = str(purged.archive), stored(purged, "t")
+    now = datetime.now(UTC)
+    for position, moment, message in (
+        (second.place, first.place, "before the rows"),
+        (second.place, first.time, "before the rows"),
+        (first.place, now, "no transaction at"),
+        ("earliest", second.place, "Position with a file"),
+        (first.place, "binlog.999999:4", "no file"),
+    ):
+        with pytest.raises(binarrow.BinarrowError, match=message):
+            binarrow.roll_forward(rows, position, archive, "live.t", moment)
+
+
 def test_bad_calls(purged: Purged, tmp_path: Path) -> None:
     time = purged.moments[0].time
     name = purged.names[1]
@@ -275,7 +335,7 @@ def test_bad_calls(purged: Purged, tmp_path: Path) -> None:
 
 
 def test_command_line(purged: Purged, tmp_path: Path) -> None:
-    one = purged.moments[0]
+    one, later = purged.moments[:2]
     secret = tmp_path / "secret"
     secret.write_text(live.USER["password"])
     secret.chmod(0o600)
@@ -292,3 +352,20 @@ def test_command_line(purged: Purged, tmp_path: Path) -> None:
     assert "--archive" in failed.stderr
     piped = CliRunner().invoke(app, ["at", place, *login, "--archive", "-"])
     assert (piped.exit_code, "--archive" in piped.stderr) == (2, True)
+    parquet = ["--to", str(tmp_path / "t.parquet")]
+    written = CliRunner().invoke(app, ["at", place, *login, *archive, *parquet])
+    assert written.exit_code == 0, written.stderr
+    moment = f"{later.place.file}:{later.place.offset}"
+    from_rows = ["--table", "live.t", "--rows", parquet[1], "--rows-position", place]
+    forward = CliRunner().invoke(app, ["at", moment, *from_rows, *archive, "--format", "json"])
+    assert forward.exit_code == 0, forward.stderr
+    rows = [tuple(json.loads(line).values()) for line in forward.stdout.splitlines()]
+    assert sorted(rows) == sorted(later.rows["t"])
+    for arguments, message in (
+        (from_rows, "--rows needs one log"),
+        ([*from_rows, *archive, "--where", "id = 1"], "not for --rows"),
+        ([*login, "--rows-position", place], "--rows-position is for --rows"),
+        (["--table", "live.t", "--rows", "t.csv", "--rows-position", place, *archive], "suffix"),
+    ):
+        bad = CliRunner().invoke(app, ["at", moment, *arguments])
+        assert (bad.exit_code, message in bad.stderr) == (2, True), bad.stderr

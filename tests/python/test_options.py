@@ -179,7 +179,10 @@ OWN_FLAGS = {
     "find": {"--between", "--gtid", "--thread", "--tz", "--password", "--format"},
     "undo": {"--between", "--gtid", "--thread", "--password", "--redo", "--dry-run", "--to"}
     | {"--ignore-schema-changes", "--foreign-key-checks", "--tz"},
-    "at": {"--table", "--columns", "--before", "--to", "--locks", "--password", "--format"},
+    "at": {
+        *("--table", "--columns", "--before", "--to", "--locks", "--password", "--format"),
+        *("--archive", "--rows", "--rows-position"),
+    },
     "stats": {"--largest", "--by", "--plot", "--html", "--tz", "--format"},
     "export": {"--to", "--file-format", "--source-name", "--query", "--overwrite"},
     "index": {"--check", "--format"},

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -31,13 +32,21 @@ Examples:
   binarrow at 3e11fa47-71ca-11e1-9e33-c80aa9429562:23 --before mysql://repl@db.example/ \\
     --table shop.orders --format json
   binarrow at 2026-10-01T08:00Z mysql://repl@db.example/ --table shop.orders \\
-    --archive '/archive/binlog.*'"""
+    --archive '/archive/binlog.*'
+  binarrow at 2026-10-01T08:00Z --rows orders.parquet --rows-position binlog.000042:4711 \\
+    --table shop.orders --archive '/archive/binlog.*'"""
 
 NOTHING_FOUND = 3
 
 EXIT_CODES = {NOTHING_FOUND: "the table had no such row"}
 
 FILES = ("parquet", "arrow", "csv", "jsonl")
+
+STORED = ("parquet", "arrow")
+"""The formats of rows that keep the types."""
+
+TEXT = binarrow.TypeOptions(enum="text", time="text", zero_dates="text")
+"""The types of rows that are printed."""
 
 
 class Locks(StrEnum):
@@ -107,6 +116,23 @@ def command(
             " server's log. May be given again, in log order.",
         ),
     ] = None,
+    rows: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Start with the rows in a file (.parquet or .arrow, as --to writes it), and repeat"
+            " the changes between --rows-position and the moment. The log is the archive, without a"
+            " connection to a server, or that of the server.",
+        ),
+    ] = None,
+    rows_position: Annotated[
+        str | None,
+        typer.Option(
+            metavar="POSITION",
+            help="The place in the log at which the table had the rows: FILE:OFFSET, or a position"
+            " as JSON.",
+        ),
+    ] = None,
     *,
     login: Login,
 ) -> None:
@@ -123,27 +149,44 @@ def command(
     if not table:
         raise binarrow.ConfigError("--table is missing: name a table, such as shop.orders")
     file_format = None if to == STANDARD_OUTPUT else _file_format(to)
-    types = (
-        binarrow.TypeOptions(enum="text", time="text", zero_dates="text")
-        if file_format is None
-        else types_for(file_format, "native")
-    )
-    with (
-        login.connect(url) as server,
-        binarrow.rows_at(
-            server,
-            table,
-            where(moment) or moment,
-            before=before,
-            columns=None if columns is None else [each.strip() for each in columns.split(",")],
-            where=condition,
-            types=types,
-            locks=None if locks is None else "brief",
-            unlogged_changes=unlogged_changes.value,
-            archive=None if not archive else named(only_files(archive, "--archive")),
-        ) as rows,
-    ):
-        count = _print(rows, format) if file_format is None else _write(rows, to, file_format)
+    files = None if not archive else named(only_files(archive, "--archive"))
+    shared: dict[str, Any] = {
+        "before": before,
+        "unlogged_changes": unlogged_changes.value,
+    }
+    with ExitStack() as stack:
+        if rows is not None:
+            if rows_position is None:
+                raise binarrow.ConfigError("--rows needs --rows-position")
+            if (files is None) == (url is None):
+                raise binarrow.ConfigError("--rows needs one log: --archive, or a server's URL")
+            if condition is not None or columns is not None or locks is not None:
+                raise binarrow.ConfigError("--where, --columns and --locks are not for --rows")
+            found = binarrow.roll_forward(
+                _stored(rows),
+                rows_position,
+                files if files is not None else stack.enter_context(login.connect(url)),
+                table,
+                where(moment) or moment,
+                types=types_for(_file_format(rows, "--rows", STORED), "native"),
+                **shared,
+            )
+        else:
+            if rows_position is not None:
+                raise binarrow.ConfigError("--rows-position is for --rows")
+            found = binarrow.rows_at(
+                stack.enter_context(login.connect(url)),
+                table,
+                where(moment) or moment,
+                columns=None if columns is None else [each.strip() for each in columns.split(",")],
+                where=condition,
+                types=TEXT if file_format is None else types_for(file_format, "native"),
+                locks=None if locks is None else "brief",
+                archive=files,
+                **shared,
+            )
+        stack.enter_context(found)
+        count = _print(found, format) if file_format is None else _write(found, to, file_format)
     if not count:
         print("binarrow: the table had no such row", file=sys.stderr)
         raise typer.Exit(NOTHING_FOUND)
@@ -163,13 +206,37 @@ def _text(row: dict[str, Any]) -> str:
     return " ".join(shown_cells(row))
 
 
-def _file_format(path: Path) -> FileFormat:
+def _file_format(path: Path, flag: str = "--to", known: Sequence[str] = FILES) -> FileFormat:
     suffix = path.suffix.removeprefix(".")
-    if suffix not in FILES:
+    if suffix not in known:
         raise binarrow.ConfigError(
-            f"--to {path}: the suffix must be one of {', '.join(f'.{each}' for each in FILES)}"
+            f"{flag} {path}: the suffix must be one of {', '.join(f'.{each}' for each in known)}"
         )
     return FileFormat(suffix)
+
+
+def _stored(path: Path) -> pa.RecordBatchReader:
+    """Opens a file of rows.
+
+    Raises:
+        InputError: It cannot be read.
+    """
+    import pyarrow as pa
+
+    is_parquet = _file_format(path, "--rows", STORED) is FileFormat.parquet
+    try:
+        if is_parquet:
+            from pyarrow import parquet
+
+            file = parquet.ParquetFile(path)
+            return pa.RecordBatchReader.from_batches(file.schema_arrow, file.iter_batches())
+        with pa.ipc.open_file(path) as opened:
+            return pa.Table.from_batches(
+                [opened.get_batch(number) for number in range(opened.num_record_batches)],
+                opened.schema,
+            ).to_reader()
+    except (OSError, pa.ArrowInvalid) as error:
+        raise binarrow.InputError(f"--rows {path}: {error}") from None
 
 
 def _write(rows: binarrow.RowsAt, path: Path, file_format: FileFormat) -> int:

@@ -47,7 +47,7 @@ class Log(Protocol):
     def file_start(self, name: str) -> Position:
         """Returns the position of the first event of a file, with the GTIDs before it."""
 
-    def transactions(self, start: Position, table: str) -> Iterator[Transaction]:
+    def transactions(self, start: Position | datetime, table: str) -> Iterator[Transaction]:
         """Returns the begins and ends of all transactions from a place on. Decodes one table."""
 
 
@@ -74,7 +74,7 @@ class ServerLog:
         """Returns the position of the first event of a file, with the GTIDs before it."""
         return self.server.file_start(name)
 
-    def transactions(self, start: Position, table: str) -> Iterator[Transaction]:
+    def transactions(self, start: Position | datetime, table: str) -> Iterator[Transaction]:
         """Returns the begins and ends of all transactions from a place on. Decodes one table."""
         with self.server.stream(start, stop="end", tables=table, **TRANSACTIONS) as items:
             yield from _only_transactions(items)
@@ -155,7 +155,7 @@ class ArchivedLog:
         head = self.head(name)
         return Position(name, 4).replace(file_created=head.created, gtid_set=head.gtid_set)
 
-    def transactions(self, start: Position, table: str) -> Iterator[Transaction]:
+    def transactions(self, start: Position | datetime, table: str) -> Iterator[Transaction]:
         """Returns the begins and ends of all transactions from a place on. Decodes one table."""
         with self.read(start, None, tables=table, **TRANSACTIONS) as items:
             yield from _only_transactions(items)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -37,16 +37,17 @@ class RowsAt:
         ...     table = rows.read_all()
     """
 
-    def __init__(self, past: PastRows, rows: TableRows, *, is_exact: bool) -> None:
-        self._past = past
-        self._rows = rows
-        self._is_exact = is_exact
-        self._batches = self._read()
+    def __init__(
+        self, schema: pa.Schema, batches: Iterator[pa.RecordBatch], close: Callable[[], None]
+    ) -> None:
+        self._schema = schema
+        self._batches = (batch for batch in batches if batch.num_rows)
+        self._close = close
 
     @property
     def schema(self) -> pa.Schema:
         """The schema of all batches: the table's columns."""
-        return self._past.schema
+        return self._schema
 
     def read_all(self) -> pa.Table:
         """Returns all remaining rows."""
@@ -56,14 +57,7 @@ class RowsAt:
 
     def close(self) -> None:
         """Closes the connection that reads the rows."""
-        self._rows.close()
-
-    def _read(self) -> Iterator[pa.RecordBatch]:
-        for batch in self._rows:
-            rows = self._past.unchanged(batch, is_exact=self._is_exact)
-            if rows.num_rows:
-                yield rows
-        yield from (rows for rows in self._past.changed(is_exact=self._is_exact) if rows.num_rows)
+        self._close()
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         return self._batches
@@ -171,10 +165,17 @@ def rows_at(
         end = rows.position if is_exact else read.end(position)
         if end is not None and position < end:
             read.changes(position, end)
-        return RowsAt(read.past, rows, is_exact=is_exact)
+        batches = _earlier(read.past, rows, is_exact=is_exact)
+        return RowsAt(read.past.schema, batches, rows.close)
     except BaseException:
         rows.close()
         raise
+
+
+def _earlier(past: PastRows, rows: TableRows, *, is_exact: bool) -> Iterator[pa.RecordBatch]:
+    for batch in rows:
+        yield past.unchanged(batch, is_exact=is_exact)
+    yield from past.changed(is_exact=is_exact)
 
 
 def _start(

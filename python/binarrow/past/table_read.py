@@ -17,16 +17,15 @@ from binarrow._native import (
     PastRows,
     Position,
     PositionPurgedError,
-    SchemaChange,
     SchemaError,
     TableRows,
-    Truncate,
     UnloggedChange,
     UnmatchedPatternWarning,
     UnsupportedEventError,
     read_table,
 )
 from binarrow.advice import message
+from binarrow.past.changes import FORM, PREFIX, check_statement
 from binarrow.past.join import Join
 
 if TYPE_CHECKING:
@@ -34,9 +33,6 @@ if TYPE_CHECKING:
     from binarrow.past.logs import ArchivedLog
     from binarrow.server import Server
     from binarrow.stream import Stream
-
-PREFIX = "binarrow "
-"""The prefix of envelope columns, which the columns of a table are unlikely to have."""
 
 SNAPSHOTS = 20
 """The number of snapshots that are opened until one contains all changes that were read."""
@@ -87,9 +83,7 @@ class TableRead:
             **self._keywords,
             "tables": [table],
             "where": where,
-            "envelope": PastRows.envelope(),
-            "envelope_prefix": PREFIX,
-            "split_key_updates": False,
+            **FORM,
             **self._reaction(unlogged_changes),
         }
 
@@ -176,7 +170,7 @@ class TableRead:
                 elif isinstance(item, UnloggedChange):
                     self._check_unlogged(item)
                 else:
-                    _check(item)
+                    check_statement(item, "after the moment")
             return log.position
 
     def _check_unlogged(self, change: UnloggedChange) -> None:
@@ -284,23 +278,6 @@ def warn_of_filters(server: Server, table: str) -> None:
             BinarrowWarning,
             stacklevel=3,
         )
-
-
-def _check(item: object) -> None:
-    """Raises an error if a statement changed the table."""
-    if isinstance(item, Truncate):
-        what = f"TRUNCATE TABLE {item.database}.{item.table}"
-    elif isinstance(item, SchemaChange):
-        if not item.tables and item.kind == "alter":
-            return  # the defaults of a database
-        what = f"{item.kind.upper()} of {', '.join(item.tables) or item.database}"
-    else:
-        return
-    raise SchemaError(
-        f"{what} is after the moment (it ends at {item.position},"
-        f" {item.commit_timestamp:%Y-%m-%d %H:%M:%S} UTC): the log does not contain the rows before"
-        " it. Choose a moment after it"
-    )
 
 
 __all__ = ["TableRead", "warn_of_filters"]

@@ -1,0 +1,243 @@
+"""The rows of a table at a later moment: stored rows, and the changes since."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Literal
+
+from binarrow._native import (
+    ChangeBatch,
+    ConfigError,
+    PastRows,
+    Position,
+    SchemaError,
+    UnmatchedPatternWarning,
+    parse_place,
+)
+from binarrow.past.changes import FORM, PREFIX, check_statement
+from binarrow.past.logs import ArchivedLog, ServerLog
+from binarrow.past.moment import start_of
+from binarrow.past.rows_at import RowsAt
+from binarrow.server.session import Session
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from binarrow._native import BinlogReader, Schemas, Source, TypeOptions
+    from binarrow.server import Server
+    from binarrow.stream import Stream
+
+
+def roll_forward(
+    rows: Any,
+    position: Position | str,
+    source: Source | Server,
+    table: str,
+    moment: Position | str | datetime,
+    *,
+    before: bool = False,
+    types: Literal["native", "spark"] | TypeOptions | None = None,
+    schemas: Schemas | None = None,
+    unlogged_changes: Literal["error", "warn", "ignore"] = "error",
+    storage_options: Mapping[str, Any] | None = None,
+) -> RowsAt:
+    """Returns the rows that a table had at a moment after that of stored rows.
+
+    The function repeats the changes that the log contains between the position of the rows and the
+    moment. It needs no server: the log may be archived files. All these changes of the table are in
+    memory. The rows are in no particular order.
+
+    The rows must be those of the position, with all columns. They are compared with the changes: an
+    error is raised if the first change of a row found other values. Rows of a table without a key
+    are counted.
+
+    Args:
+        rows: The rows that the table had: an object with an Arrow stream, such as
+            ``pyarrow.Table``, with the types that :meth:`Server.read_table` returns for ``types``.
+        position: The place in the log at which the table had them: :attr:`TableRows.position` if it
+            is exact, its JSON, or ``"file:offset"``.
+        source: The log with the changes: files, as for ``archive`` of :func:`rows_at`, or a server.
+        table: The table, as ``database.table``.
+        moment: As for :func:`rows_at`.
+        before: As for :func:`rows_at`.
+        types: The Arrow types of the columns; see :func:`read_binlog`.
+        schemas: CREATE TABLE statements, for a log without the names of columns; see
+            :func:`read_binlog`. By default, a server is asked.
+        unlogged_changes: As for :func:`rows_at`. Of files, all changes count whose effects are not
+            known from ``schemas``.
+        storage_options: Settings for the file system of a URI; see :func:`read_binlog`.
+
+    Raises:
+        ConfigError: The moment is before the rows or after the log, or a keyword is not valid.
+        SchemaError: A statement changed or emptied the table in between, or the columns of the rows
+            are not those of the log. Or a row image lacks columns.
+        UnsupportedEventError: The rows are not those of the position, or the log does not contain
+            all changes.
+
+    Examples:
+        >>> stored = pyarrow.parquet.read_table("orders.parquet")
+        >>> rows = binarrow.roll_forward(
+        ...     stored, "binlog.000042:4711", "archive/binlog.*", "shop.orders", "2026-11-21T10:42Z"
+        ... )
+    """
+    if isinstance(source, Session):
+        log: ServerLog | ArchivedLog = ServerLog(source)
+        schemas = source.describe(table) if schemas is None else schemas
+    else:
+        log = ArchivedLog(source, storage_options)
+    later = LaterRows(log, table, rows, position)
+    later.read_changes(
+        moment,
+        before=before,
+        tables=table,
+        types=types,
+        schemas=schemas,
+        unlogged_changes=unlogged_changes,
+    )
+    return RowsAt(later.schema, iter(later), lambda: None)
+
+
+class LaterRows:
+    """Stored rows of a table, and the changes between their position and a moment."""
+
+    def __init__(
+        self, log: ServerLog | ArchivedLog, table: str, rows: Any, position: Position | str
+    ) -> None:
+        """Opens the rows.
+
+        Args:
+            log: The log with the changes.
+            table: The table, as ``database.table``.
+            rows: The rows that it had: an object with an Arrow stream, such as ``pyarrow.Table``.
+            position: The place in the log at which it had them.
+
+        Raises:
+            ConfigError: The position is not a file and an offset.
+        """
+        import pyarrow as pa
+
+        place = parse_place(position) if isinstance(position, str) else position
+        if not isinstance(place, Position) or not place.file:
+            raise ConfigError("position is a Position with a file, or FILE:OFFSET")
+        self._log, self._table, self._position = log, table, place.base
+        self._rows = pa.RecordBatchReader.from_stream(rows)
+        self._changes: list[ChangeBatch] = []
+        self._past: PastRows | None = None
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The schema of the rows that are returned."""
+        import pyarrow as pa
+
+        left_out = self._past.not_logged if self._past is not None else []
+        fields = [field for field in self._rows.schema if field.name not in left_out]
+        return pa.schema(fields, self._rows.schema.metadata)
+
+    def read_changes(
+        self, moment: Position | str | datetime, *, before: bool, **keywords: Any
+    ) -> None:
+        """Reads the changes up to a moment.
+
+        Raises:
+            ConfigError: The moment is before the rows, or after the end of the log.
+            SchemaError: A statement changed or emptied the table in between.
+        """
+        with warnings.catch_warnings():
+            # The table may have no changes.
+            warnings.simplefilter("ignore", UnmatchedPatternWarning)
+            stop = self._stop(moment, before=before)
+            if stop is not None and (stop.file, stop.offset) == self._place():
+                return
+            if stop is not None and stop < self._position:
+                raise ConfigError(
+                    f"{self._table}: the moment is at {stop}, before the rows, which are of"
+                    f" {self._position}: choose a later moment, or rows that are older"
+                )
+            keywords = {**FORM, "include": ["schema_change", "truncate"], **keywords}
+            with self._opened(stop, keywords) as log:
+                for item in log:
+                    if isinstance(item, ChangeBatch):
+                        self._changes.append(item)
+                    else:
+                        check_statement(item, f"after the rows, which are of {self._position}")
+        if self._changes:
+            self._past = PastRows.after(self._changes[-1])
+
+    def _place(self) -> tuple[str, int]:
+        return self._position.file, self._position.offset
+
+    def _stop(self, moment: Position | str | datetime, *, before: bool) -> Position | None:
+        """Returns the place of the moment; None for the current end of a server's log."""
+        found = start_of(self._log, moment, self._table, before=before)
+        if isinstance(found, Position):
+            return found.replace(gtid_set=None, by_gtid=False)
+        for mark in self._log.transactions(found, self._table):
+            return mark.position.base.replace(gtid_set=None, by_gtid=False)
+        if isinstance(self._log, ServerLog):
+            return None
+        raise ConfigError(
+            f"{self._log.owner} has no transaction at {found.isoformat()} or later: it is not known"
+            " if it is complete up to this time. Add later files, or choose an earlier moment"
+        )
+
+    def _opened(
+        self, stop: Position | None, keywords: Mapping[str, Any]
+    ) -> BinlogReader[Any] | Stream[Any]:
+        if isinstance(self._log, ArchivedLog):
+            return self._log.read(self._position, None, stop=stop, **keywords)
+        server = self._log.server
+        if stop is None:
+            return server.stream(self._position, stop="end", **keywords)
+        return server.range(self._position, stop, **keywords)
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        """Returns the rows after the changes.
+
+        Raises:
+            SchemaError: A column is missing, or has another type than in the log.
+            UnsupportedEventError: The rows are not those before the changes.
+        """
+        if self._past is None:
+            yield from self._rows
+            return
+        past, schema = self._past, self._changes[-1].schema
+        fields = [field for field in schema if not field.name.startswith(PREFIX)]
+        while self._changes:
+            past.add(self._changes.pop())
+        for batch in self._rows:
+            rows = past.unchanged(self._logged(batch, fields), is_exact=True)
+            yield rows.select(self.schema.names)
+        for rows in past.changed(is_exact=True):
+            yield rows.select(self.schema.names)
+
+    def _logged(self, batch: pa.RecordBatch, fields: list[pa.Field]) -> pa.RecordBatch:
+        """Returns rows with the columns of the log, in its order."""
+        import pyarrow as pa
+
+        columns = [self._column(batch, field) for field in fields]
+        return pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields))
+
+    def _column(self, batch: pa.RecordBatch, field: pa.Field) -> pa.Array:
+        import pyarrow as pa
+
+        index = batch.schema.get_field_index(field.name)
+        if index < 0:
+            if self._past is not None and field.name in self._past.not_logged:
+                return pa.nulls(batch.num_rows, field.type)
+            raise SchemaError(
+                f"{self._table}: the rows lack the column {field.name!r}, which the log contains:"
+                " store all columns"
+            )
+        column = batch.column(index)
+        if column.type != field.type:
+            raise SchemaError(
+                f"{self._table}: the column {field.name!r} of the rows has the Arrow type"
+                f" {column.type}, and {field.type} in the log: pass the types with which the rows"
+                " were read"
+            )
+        return column
+
+
+__all__ = ["LaterRows"]
