@@ -877,7 +877,9 @@ class BinlogReader(Generic[_T_co]):
             ConfigError: The reader has already returned something, ``include`` contains items, or ``truncates="emit"`` is
                 given without a schema, or with a schema that lacks ``_change_type`` (in the nested layout ``_op``).
         """
-    def nested_json(self, *, truncates: Literal["error", "emit", "skip"] = "skip") -> TableReader:
+    def nested_json(
+        self, *, truncates: Literal["error", "emit", "emit_all", "skip"] = "skip"
+    ) -> TableReader:
         """Returns the changes of all tables under one schema. This reader cannot be used afterwards.
 
         The columns are ``_database``, ``_table``, ``_op`` (``c``, ``u``, ``d``), ``before`` and ``after``, then the rest of the
@@ -896,9 +898,15 @@ class BinlogReader(Generic[_T_co]):
                 row with the ``_op`` ``t``. For DROP DATABASE, the ``_table`` of this row is NULL, because the
                 statement applies to all tables of the database.
 
+                ``"emit_all"`` also returns rows with the ``_op`` ``a`` for statements that drop or rename columns, and
+                for statements that change rows or values in another way (a conversion of values, EXCHANGE
+                PARTITION), which are errors with ``"emit"``. ``after`` is then a document with ``changes_rows``
+                (true or false), ``dropped_columns`` (a list of names in lower case) and ``renamed_columns`` (the new
+                names by the old ones). A statement may have two such rows.
+
         Raises:
-            ConfigError: The types are not those of Spark, the reader has already returned something, or ``include``
-                contains items.
+            ConfigError: The types are not those of Spark, the reader has already returned something, ``include``
+                contains items, or ``"emit_all"`` is used with ``json="variant"``.
         """
     def start(self) -> None:
         """Starts to read, unless the reader has been started, and does not wait for a batch."""

@@ -115,7 +115,9 @@ class Stream(Generic[T_co]):
             name, schema=schema, on_schema_change=on_schema_change, truncates=truncates
         )
 
-    def nested_json(self, *, truncates: Literal["error", "emit", "skip"] = "skip") -> TableReader:
+    def nested_json(
+        self, *, truncates: Literal["error", "emit", "emit_all", "skip"] = "skip"
+    ) -> TableReader:
         """Returns all changes under one schema: see :meth:`BinlogReader.nested_json`."""
         if self._saver is not None:
             raise ConfigError(

@@ -208,6 +208,7 @@ impl Include {
                 changes_rows,
                 renames,
                 renamed_columns: Vec::new(),
+                dropped_columns: Vec::new(),
             });
         }
         let tool = tools.iter().copied().find_map(|tool| tool);
@@ -238,8 +239,14 @@ impl Include {
         tables.retain(|name| !is_of_tool(name));
         database.clone_from(&tables.first()?.database);
         let is_wanted = tables.iter().any(|name| self.wants(name, name_case) != Wanted::No);
-        let renamed = moved.into_iter().filter_map(|column| Some((column.from?, column.to?)));
-        let renamed_columns = renamed.collect();
+        let (mut renamed_columns, mut dropped_columns) = (Vec::new(), Vec::new());
+        for column in moved {
+            match (column.from, column.to) {
+                (Some(from), Some(to)) => renamed_columns.push((from, to)),
+                (Some(from), None) => dropped_columns.push(from),
+                (None, _) => {}
+            }
+        }
         is_wanted.then_some(SchemaChange {
             kind,
             database,
@@ -249,6 +256,7 @@ impl Include {
             changes_rows,
             renames,
             renamed_columns,
+            dropped_columns,
         })
     }
 }

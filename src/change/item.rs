@@ -102,6 +102,8 @@ pub struct SchemaChange {
     pub renames: Vec<(TableName, TableName)>,
     /// The old and the new names of columns that an ALTER TABLE renames, in lower case.
     pub renamed_columns: Vec<(String, String)>,
+    /// The names of columns that an ALTER TABLE drops, in lower case.
+    pub dropped_columns: Vec<String>,
 }
 
 /// A place in a transaction.

@@ -20,7 +20,7 @@ mod ticdc;
 use crate::columnar::{Enumeration, EnvelopeColumn, Geometry, Time, TypeOptions, ZeroDates};
 use crate::error::Result;
 use crate::reader::ChangeBatch;
-pub use nested_json::NestedJson;
+pub use nested_json::{AlteredTable, NestedJson};
 
 /// The format of change events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

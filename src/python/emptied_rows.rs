@@ -19,6 +19,8 @@ use std::sync::Arc;
 pub(super) enum Truncates {
     Error,
     Emit,
+    /// Also rows for statements that change rows or columns.
+    EmitAll,
     Skip,
 }
 
@@ -27,6 +29,8 @@ pub(super) enum Truncates {
 pub(super) enum Answer<R> {
     /// A row that reports it.
     Row(R),
+    /// Rows or values change without row events: a row that reports it follows, for the statement.
+    OtherRows,
     /// A warning for the caller.
     Warning(String),
     Nothing,
@@ -39,6 +43,14 @@ impl Truncates {
             "error" => Self::Error,
             "emit" => Self::Emit,
             _ => Self::Skip,
+        })
+    }
+
+    /// The keyword `truncates` of a read of several tables.
+    pub(super) fn parse_of_tables(given: &str) -> Result<Self, Error> {
+        Ok(match word("truncates", given, &["error", "emit", "emit_all", "skip"])? {
+            "emit_all" => Self::EmitAll,
+            other => Self::parse(other)?,
         })
     }
 
@@ -81,6 +93,7 @@ impl Truncates {
             (Answer::Row(()), Some(schema)) => Answer::Row(row(item, schema, layout, prefix)?),
             // `check` has ensured that there is a schema.
             (Answer::Row(()), None) | (Answer::Nothing, _) => Answer::Nothing,
+            (Answer::OtherRows, _) => Answer::OtherRows,
             (Answer::Warning(message), _) => Answer::Warning(message),
         })
     }
@@ -124,14 +137,15 @@ impl Truncates {
             None => String::new(),
         };
         match (self, emptied.removes_all) {
-            (Self::Emit, true) => Ok(Answer::Row(())),
+            (Self::Emit | Self::EmitAll, true) => Ok(Answer::Row(())),
+            (Self::EmitAll, false) if emptied.resembles.is_none() => Ok(Answer::OtherRows),
             (Self::Skip, true) => Ok(Answer::Nothing),
             (Self::Skip, false) => Ok(Answer::Warning(format!("{what}{if_tool}"))),
             (Self::Error, true) => Err(Error::schema(format!(
                 "{what}, without row events in the log: ⟦truncates=emit⟧ returns a row of the type 'truncate' instead, 'skip' \
                  returns none{if_tool}"
             ))),
-            (Self::Error | Self::Emit, false) => Err(Error::schema(format!(
+            (Self::Error | Self::Emit | Self::EmitAll, false) => Err(Error::schema(format!(
                 "{what}. Copy the table again and continue from a position after it, or skip the statement with ⟦truncates=skip⟧{if_tool}"
             ))),
         }
@@ -178,7 +192,7 @@ impl Truncates {
         };
         match self {
             Self::Skip => Ok(Answer::Warning(format!("{what}, or another table is. {reason}"))),
-            Self::Error | Self::Emit => Err(Error::schema(format!(
+            Self::Error | Self::Emit | Self::EmitAll => Err(Error::schema(format!(
                 "{what}, or another table is. {reason}: {advice}, or skip it with ⟦truncates=skip⟧"
             ))),
         }

@@ -255,7 +255,7 @@ impl PyBinlogReader {
     #[doc = include_str!("docs/BinlogReader.nested_json.txt")]
     #[pyo3(signature = (*, truncates="skip"))]
     fn nested_json(&self, py: Python<'_>, truncates: &str) -> PyResult<PyTableReader> {
-        let truncates = Truncates::parse(truncates)?;
+        let truncates = Truncates::parse_of_tables(truncates)?;
         let mut state = self.state(py);
         let State::Ready(source, options) = &mut *state else {
             return Err(Error::config(
@@ -274,6 +274,11 @@ impl PyBinlogReader {
         let mut options = (**options).clone();
         options.decode.unlogged.is_mirror = truncates != Truncates::Skip;
         let nested_json = NestedJson::of(&mut options.decode)?;
+        if truncates == Truncates::EmitAll && nested_json.is_variant() {
+            let message =
+                "⟦truncates=emit_all⟧ returns documents as JSON text: leave out ⟦json=variant⟧";
+            return Err(Error::config(message).into());
+        }
         let source = source.take();
         *state = State::Closed(None);
         PyTableReader::start_nested_json(py, source, options, nested_json, truncates)

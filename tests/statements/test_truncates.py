@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pyarrow as pa
 import pyarrow.compute
 import pytest
@@ -200,6 +202,48 @@ def test_among_documents_of_many_tables(server, played):
     assert next(batches).num_rows == 2  # what was there before it
     with pytest.raises(binarrow.SchemaError, match=r"emptied\.t is emptied by TRUNCATE"):
         next(batches)
+
+
+def test_statements_that_alter_tables_among_documents(server, played):
+    """Statements that drop or rename columns, convert values or replace rows are rows of their own."""
+    log = played(
+        "ALTER TABLE t ADD COLUMN a INT, ADD COLUMN b INT, ADD COLUMN `C` DATETIME(6)",
+        "INSERT INTO t VALUES (1, 2, 3, NULL)",
+        "ALTER TABLE t DROP COLUMN a",
+        "ALTER TABLE t ADD COLUMN a INT",
+        'ALTER TABLE t CHANGE COLUMN b `d"` INT, ALGORITHM = INPLACE',
+        "ALTER TABLE t MODIFY COLUMN `C` DATETIME",
+        "CREATE TABLE other LIKE t",
+        "ALTER TABLE other DROP COLUMN a",
+        "RENAME TABLE t TO u, other TO t",
+    )
+
+    def documents(truncates: str, **keywords):
+        with binarrow.read_binlog(
+            log, tables="emptied.t", **{"types": "spark", **keywords}
+        ) as read:
+            rows = read.nested_json(truncates=truncates).read_all().to_pylist()
+        return [(row["_op"], row["after"] and json.loads(row["after"])) for row in rows]
+
+    def altered(*dropped: str, changes_rows: bool = False, **renamed: str) -> tuple[str, object]:
+        columns = {"dropped_columns": [*dropped], "renamed_columns": renamed}
+        return "a", {"changes_rows": changes_rows, **columns}
+
+    assert documents("emit_all") == [
+        ("c", {"id": 1, "a": 2, "b": 3, "C": None}),
+        altered("a"),
+        altered(changes_rows=True),  # another column gets the name
+        altered(b='d"'),
+        altered(changes_rows=True),  # seconds are rounded
+        altered(changes_rows=True),  # another table gets the name
+    ]
+    with pytest.raises(binarrow.SchemaError, match="may get other values by ALTER TABLE"):
+        documents("emit")
+    variant = binarrow.TypeOptions(profile="spark", json="variant")
+    with pytest.raises(binarrow.ConfigError, match="leave out json='variant'"):
+        documents("emit_all", types=variant)
+    with pytest.raises(binarrow.ConfigError, match="truncates must be one of"):
+        read(log, "emit_all")
 
 
 def test_bits_of_a_given_schema(server, played):

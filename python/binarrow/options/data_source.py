@@ -86,7 +86,7 @@ OPTIONS = (
     ),
     Option(
         "truncates",
-        words("error", "emit", "skip"),
+        words("error", "emit", "emit_all", "skip"),
         "skip",
         """
         The reaction to statements that remove or change existing rows without row events (TRUNCATE,
@@ -95,6 +95,11 @@ OPTIONS = (
         empties the table.
 
         The ``_change_type`` of this row is ``truncate``; with ``tables``, its ``_op`` is ``t``.
+
+        ``"emit_all"``, only with ``tables``, also returns rows with the ``_op`` ``a``, for
+        statements that change rows or values in another way, and for statements that drop or rename
+        columns. ``after`` is then a document with ``changes_rows``, ``dropped_columns`` and
+        ``renamed_columns``.
         """,
         spark=Spark(),
     ),

@@ -38,7 +38,7 @@ def decoder(
     tables: str | Sequence[str] | None = None,
     exclude_tables: str | Sequence[str] = (),
     on_schema_change: Literal["error", "conform", "evolve"] = "conform",
-    truncates: Literal["error", "emit", "skip"] = "skip",
+    truncates: Literal["error", "emit", "emit_all", "skip"] = "skip",
     **options: Unpack[DecoderKeywords],
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """Returns the function for ``mapInArrow`` that decodes the changes of one or several tables.
@@ -59,7 +59,9 @@ def decoder(
             may have been renamed. ``"error"`` always raises an error.
         truncates: The reaction to a statement that empties the table without row events: ``"skip"``
             skips it, ``"error"`` raises an error, ``"emit"`` returns a row whose ``_change_type``
-            is ``truncate``, or with ``tables`` a row whose ``_op`` is ``t``.
+            is ``truncate``, or with ``tables`` a row whose ``_op`` is ``t``. With ``tables``,
+            ``"emit_all"`` also returns rows for other statements, as
+            :meth:`binarrow.BinlogReader.nested_json` describes.
         **options: Keywords of :func:`binarrow.read_binlog`; see :class:`TaskKeywords`. For ranges
             of a server, also pass the login, as for :func:`binarrow.spark.splits`. Password files
             and certificates are read here, on the driver, and every task logs in separately.

@@ -53,8 +53,9 @@ def table_of(
     Each document has the columns of its row at the time it was logged. So the frame needs no fixed
     schema, and a change of a table does not end the query: ``schema`` may have other columns in the
     next batch. Columns that are not in a document are NULL. Columns that are not in ``schema`` are
-    left out. A value that does not fit the declared type is an error, except that decimals are
-    rounded if the type has fewer fractional digits. Column names are case-sensitive.
+    left out, and so are rows with the ``_op`` ``a`` (``truncates=emit_all``). A value that does not
+    fit the declared type is an error, except that decimals are rounded if the type has fewer
+    fractional digits. Column names are case-sensitive.
 
     Args:
         frame: Changes of several tables, as text or VARIANT.
@@ -85,7 +86,9 @@ def table_of(
 
     # DROP DATABASE empties all tables of the database.
     is_named = (_column(f"{p}table") == name) | _column(f"{p}table").isNull()
-    rows = frame.where((_column(f"{p}database") == database) & is_named)
+    # The document of a statement that alters the table is not a row.
+    is_row = _column(f"{p}op") != "a"
+    rows = frame.where((_column(f"{p}database") == database) & is_named & is_row)
     sides = {side: _Side.of(frame.schema[side], _own_fields(schema, p)) for side in SIDES}
     if layout == "nested":
         return _nested(rows, sides, p)

@@ -16,6 +16,7 @@ from binarrow.spark.live.options import LiveOptions, check_files
 from binarrow.spark.messages import spark_message
 from binarrow.spark.option_parsers import canonical, parse
 from binarrow.spark.options import DEFAULT_TARGET_BYTES, check_layout, loaded, opened
+from binarrow.spark.table_batches import Truncates
 from binarrow.sql import quoted_name
 
 
@@ -39,7 +40,7 @@ class SourceOptions:
     """None if there are several: ``read["tables"]``."""
     place: FileOptions | LiveOptions
     schema_change_policy: Literal["follow", "project", "fail"]
-    truncates: Literal["error", "emit", "skip"] | None = None
+    truncates: Truncates | None = None
     """None if not set: batch queries skip such statements, streams report them as errors."""
     is_schema_given: bool = False
     """True if the query declares a schema."""
@@ -157,6 +158,10 @@ def _check_tables(parsed: Mapping[str, Any]) -> None:
     if not several and "excludeTables" in parsed:
         raise ConfigError(
             spark_message("⟦exclude_tables⟧ is for several tables: set ⟦tables⟧, not ⟦table⟧")
+        )
+    if not several and parsed.get("truncates") == "emit_all":
+        raise ConfigError(
+            spark_message("⟦truncates=emit_all⟧ is for several tables: set ⟦tables⟧, not ⟦table⟧")
         )
     for name in ("columns", "schemaChangePolicy"):
         if several and name in parsed:

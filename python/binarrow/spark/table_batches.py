@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from binarrow import BinlogReader, SchemaError
+from binarrow import BinlogReader, ConfigError, SchemaError
+from binarrow.advice import message
 from binarrow.spark.schema import difference
 
 if TYPE_CHECKING:
@@ -14,13 +15,16 @@ if TYPE_CHECKING:
     from binarrow import TableReader
     from binarrow.stream import Stream
 
+Truncates: TypeAlias = Literal["error", "emit", "emit_all", "skip"]
+"""The reactions to statements that change rows without row events."""
+
 
 def decode_table(
     readers: Iterable[BinlogReader | Stream],
     table: str | None,
     target: pa.Schema,
     on_schema_change: Literal["error", "conform", "evolve"],
-    truncates: Literal["error", "emit", "skip"],
+    truncates: Truncates,
 ) -> Iterator[pa.RecordBatch]:
     """Returns the changes of each reader in turn, under one schema; closes the readers.
 
@@ -31,6 +35,8 @@ def decode_table(
     def changes(reader: BinlogReader | Stream) -> TableReader:
         if table is None:
             return reader.nested_json(truncates=truncates)
+        if truncates == "emit_all":
+            raise ConfigError(message("⟦truncates=emit_all⟧ is for several tables: set ⟦tables⟧"))
         return reader.table(
             table, schema=target, on_schema_change=on_schema_change, truncates=truncates
         )

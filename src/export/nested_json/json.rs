@@ -7,6 +7,7 @@
 //! | interval | `"INTERVAL '-34 22:59:59.000000' DAY TO SECOND"` |
 //! | bytes | in base64 |
 
+use super::AlteredTable;
 use super::cells::DocumentColumn;
 use crate::export::cell::{json, write_base64};
 use crate::value::json::quote;
@@ -27,6 +28,30 @@ pub(super) fn write(columns: &[DocumentColumn<'_>], held: &[u8], row: usize, out
         out.push(opening);
     }
     out.push(b'}');
+}
+
+/// Appends the document of a statement that alters a table.
+pub(super) fn write_altered(altered: &AlteredTable<'_>, out: &mut Vec<u8>) {
+    let changes_rows = if altered.changes_rows { "true" } else { "false" };
+    out.extend_from_slice(b"{\"changes_rows\":");
+    out.extend_from_slice(changes_rows.as_bytes());
+    out.extend_from_slice(b",\"dropped_columns\":[");
+    for (place, name) in altered.dropped_columns.iter().enumerate() {
+        if place > 0 {
+            out.push(b',');
+        }
+        quote(name.as_bytes(), out);
+    }
+    out.extend_from_slice(b"],\"renamed_columns\":{");
+    for (place, (from, to)) in altered.renamed_columns.iter().enumerate() {
+        if place > 0 {
+            out.push(b',');
+        }
+        quote(from.as_bytes(), out);
+        out.push(b':');
+        quote(to.as_bytes(), out);
+    }
+    out.extend_from_slice(b"}}");
 }
 
 fn write_cell(cell: Cell<'_>, out: &mut Vec<u8>) {

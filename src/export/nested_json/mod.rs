@@ -52,6 +52,17 @@ pub struct NestedJson {
     has_all_operations: bool,
 }
 
+/// The effect of a statement on a table, besides that on its structure.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct AlteredTable<'s> {
+    /// True if rows, or values of existing columns, may change without row events.
+    pub changes_rows: bool,
+    /// The names of columns that it drops, in lower case.
+    pub dropped_columns: &'s [String],
+    /// The old and the new names of columns that it renames, in lower case.
+    pub renamed_columns: &'s [(String, String)],
+}
+
 /// A column of the envelope: its name in the input batches, and its values.
 struct EnvelopePart {
     column: EnvelopeColumn,
@@ -122,6 +133,11 @@ impl NestedJson {
         })
     }
 
+    /// True if the documents are variants.
+    pub fn is_variant(&self) -> bool {
+        matches!(self.after, SideColumn::Variant(..))
+    }
+
     /// The schema of all batches.
     pub fn schema(&self) -> &SchemaRef {
         &self.schema
@@ -175,16 +191,16 @@ impl NestedJson {
         Ok(self.is_full())
     }
 
-    /// Appends a row for a table that is now empty, or for all tables of a database. It comes
-    /// before all rows of its transaction.
+    /// Appends a row for a table that is altered or, without `altered`, is now empty; without a table,
+    /// for all tables of a database. It comes before all rows of its transaction.
     ///
     /// # Errors
     /// The batch is too large.
-    pub fn append_emptied(
+    pub fn append_statement(
         &mut self,
         (database, table): (&str, Option<&str>),
-        commit_version: Option<i64>,
-        commit_timestamp: Option<i64>,
+        altered: Option<&AlteredTable<'_>>,
+        (commit_version, commit_timestamp): (Option<i64>, Option<i64>),
     ) -> Result<()> {
         self.databases.append(database.as_bytes())?;
         match table {
@@ -192,11 +208,20 @@ impl NestedJson {
             None => self.tables.append_null(),
         }
         self.before.append_null();
-        self.after.append_null();
+        match (altered, &mut self.after) {
+            (Some(altered), SideColumn::Json(texts)) => {
+                texts.append_with(|out| {
+                    json::write_altered(altered, out);
+                    Ok(())
+                })?;
+            }
+            (_, after) => after.append_null(),
+        }
+        let op = if altered.is_some() { "a" } else { "t" };
         let time = || TimestampMicrosecondArray::from(vec![commit_timestamp]).with_timezone("UTC");
         for part in &mut self.envelope {
             part.pieces.push(match part.column {
-                EnvelopeColumn::Op => Arc::new(StringArray::from(vec!["t"])),
+                EnvelopeColumn::Op => Arc::new(StringArray::from(vec![op])),
                 EnvelopeColumn::CommitVersion => Arc::new(Int64Array::from(vec![commit_version])),
                 EnvelopeColumn::CommitTimestamp => Arc::new(time()),
                 EnvelopeColumn::ChangeOrdinal => Arc::new(Int64Array::from(vec![-1])),

@@ -77,8 +77,9 @@ impl PyTableReader {
     ) -> PyResult<Self> {
         let is_live = matches!(source, Source::Live(_));
         let known = KnownTables::new(options.decode.plan.column_names);
-        let input = start_input(py, source, options)?;
-        let changes = NestedJsonReader::new(input, is_live, nested_json, truncates, known);
+        let rules = (truncates, options.decode.tables.clone());
+        let input = start_input(py, source, options, truncates)?;
+        let changes = NestedJsonReader::new(input, is_live, nested_json, rules, known);
         Ok(Self { changes: Arc::new(changes), tables: "all tables".to_owned() })
     }
 
@@ -95,17 +96,24 @@ impl PyTableReader {
         let envelope = layout.envelope(&options.decode.plan.envelope);
         truncates.check(schema.as_deref(), layout, &envelope.prefix)?;
         let known = KnownTables::new(options.decode.plan.column_names);
-        let input = start_input(py, source, options)?;
+        let input = start_input(py, source, options, truncates)?;
         let (rules, form) = ((on_change, truncates), (layout, &envelope));
         let changes = OneTable::new(input, name, schema, rules, form, known);
         Ok(Self { changes: Arc::new(changes), tables: name.to_owned() })
     }
 }
 
-/// Starts an input whose only items are statements that empty tables.
-fn start_input(py: Python<'_>, source: Source, mut options: ReadOptions) -> PyResult<Input> {
+/// Starts an input whose only items are statements that empty tables, and those that alter tables if
+/// they are needed.
+fn start_input(
+    py: Python<'_>,
+    source: Source,
+    mut options: ReadOptions,
+    truncates: Truncates,
+) -> PyResult<Input> {
     let tables = options.decode.tables.clone();
-    options.cut.include = Include { emptied: true, tables, ..Include::default() };
+    let schema_changes = truncates == Truncates::EmitAll;
+    options.cut.include = Include { emptied: true, schema_changes, tables, ..Include::default() };
     Input::start(py, source, options)
 }
 

@@ -1,9 +1,9 @@
 //! The changes of all tables as nested JSON.
 
 use super::{Changes, Input, locked};
-use crate::change::{Emptied, Item, Uncertainty};
+use crate::change::{Emptied, Item, SchemaChange, TableFilter, Uncertainty};
 use crate::error::Error;
-use crate::export::NestedJson;
+use crate::export::{AlteredTable, NestedJson};
 use crate::python::emptied_rows::{Answer, Truncates};
 use crate::python::errors::warn;
 use crate::python::running::SIGNAL_CHECK;
@@ -30,6 +30,8 @@ pub(super) struct NestedJsonReader {
 struct Pending {
     nested_json: NestedJson,
     truncates: Truncates,
+    /// The tables that are read.
+    tables: TableFilter,
     /// The structures of the batches so far.
     known: KnownTables,
     /// The position at which to resume, as long as rows are left.
@@ -49,13 +51,14 @@ impl NestedJsonReader {
         input: Input,
         is_live: bool,
         nested_json: NestedJson,
-        truncates: Truncates,
+        (truncates, tables): (Truncates, TableFilter),
         known: KnownTables,
     ) -> Self {
         let schema = Arc::clone(nested_json.schema());
         let state = Mutex::new(Pending {
             nested_json,
             truncates,
+            tables,
             known,
             before: None,
             before_last: None,
@@ -164,8 +167,8 @@ impl Pending {
         Ok(warnings)
     }
 
-    /// Adds a statement that empties a table, after the rows so far. Returns a warning, if there is
-    /// one.
+    /// Adds a statement that empties or alters a table, after the rows so far. Returns a warning, if
+    /// there is one.
     fn take_in_item(
         &mut self,
         item: &LogItem,
@@ -173,8 +176,11 @@ impl Pending {
     ) -> Result<Vec<String>, Error> {
         let in_other_case = self.spellings.add_item(item);
         let item = in_other_case.as_ref().unwrap_or(item);
-        // No other items are included.
-        let Item::Emptied(emptied) = &item.item else { return Ok(Vec::new()) };
+        let emptied = match &item.item {
+            Item::Emptied(emptied) => emptied,
+            Item::SchemaChange(change) => return self.take_in_change(change, item, before),
+            _ => return Ok(Vec::new()), // no other items are included
+        };
         let name = name_of(emptied);
         if emptied.uncertainty == Some(Uncertainty::Repair) && !self.repaired.insert(name.clone()) {
             return Ok(Vec::new());
@@ -182,14 +188,49 @@ impl Pending {
         match self.judge(&name, emptied, item)? {
             Answer::Nothing => {}
             Answer::Warning(message) => return Ok(vec![message]),
-            Answer::Row(()) => {
-                self.set_before(before);
-                let table = (emptied.database.as_str(), emptied.table.as_deref());
-                self.nested_json.append_emptied(
-                    table,
-                    item.commit_version,
-                    item.commit_timestamp,
-                )?;
+            Answer::Row(()) => self.append(emptied, None, (item, before))?,
+            Answer::OtherRows => {
+                let altered = AlteredTable { changes_rows: true, ..AlteredTable::default() };
+                self.append(emptied, Some(&altered), (item, before))?;
+            }
+        }
+        Ok(Vec::new())
+    }
+
+    /// Appends the row of a statement.
+    fn append(
+        &mut self,
+        emptied: &Emptied,
+        altered: Option<&AlteredTable<'_>>,
+        (item, before): (&LogItem, Option<Progress>),
+    ) -> Result<(), Error> {
+        self.set_before(before);
+        let table = (emptied.database.as_str(), emptied.table.as_deref());
+        let moment = (item.commit_version, item.commit_timestamp);
+        self.nested_json.append_statement(table, altered, moment)
+    }
+
+    /// Adds a statement that drops or renames columns.
+    fn take_in_change(
+        &mut self,
+        change: &SchemaChange,
+        item: &LogItem,
+        before: Option<Progress>,
+    ) -> Result<Vec<String>, Error> {
+        let altered = AlteredTable {
+            changes_rows: false,
+            dropped_columns: &change.dropped_columns,
+            renamed_columns: &change.renamed_columns,
+        };
+        if altered.dropped_columns.is_empty() && altered.renamed_columns.is_empty() {
+            return Ok(Vec::new());
+        }
+        for name in &change.tables {
+            if self.tables.accepts(&name.database, &name.table) {
+                self.set_before(before.clone());
+                let table = (name.database.as_str(), Some(name.table.as_str()));
+                let moment = (item.commit_version, item.commit_timestamp);
+                self.nested_json.append_statement(table, Some(&altered), moment)?;
             }
         }
         Ok(Vec::new())

@@ -99,7 +99,8 @@ impl OneTable {
                     match outcome.map_err(|error| self.refuse(py, error, before.clone()))? {
                         Answer::Row(batch) => return Ok(Some((batch, before))),
                         Answer::Warning(message) => warn(py, &message)?,
-                        Answer::Nothing => {}
+                        // `EmitAll` is for several tables.
+                        Answer::OtherRows | Answer::Nothing => {}
                     }
                 }
                 Poll::Pending => {}

@@ -16,7 +16,7 @@ from binarrow.spark.live.patience import patiently
 from binarrow.spark.live.rows_partition import RowsPartition
 from binarrow.spark.messages import naming_options
 from binarrow.spark.options import TASK_DEFAULTS
-from binarrow.spark.table_batches import decode_table
+from binarrow.spark.table_batches import Truncates, decode_table
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -78,7 +78,7 @@ class RangeReader:
     table: str | None
     schema: pa.Schema
     on_schema_change: Literal["error", "conform", "evolve"]
-    truncates: Literal["error", "emit", "skip"]
+    truncates: Truncates
     heartbeat: float
     reconnect: float
     read_options: dict[str, Any] = field(repr=False)  # it may contain a salt
