@@ -9,14 +9,19 @@ from typing import Any
 
 import pytest
 
+from binarrow import ConfigError
+from binarrow.spark.mirror.table import TableMirror
+from binarrow.spark.syncing.filled_columns import READ
 from support.servers.servers import Server
-from support.spark_sync import LOADED, OTHER, WAIT, Synced
+from support.spark_sync import LOADED, OTHER, WAIT, CrashError, Synced
 
 NOT_THERE = r"NOT_FOUND|not exist|not a Delta table|PATH_DOES_NOT_EXIST|MISSING_DELTA_TABLE"
 
 
 @pytest.mark.parametrize("server", OTHER, indirect=True)
-def test_policies(lake: Any, server: Server, tmp_path: Path) -> None:
+def test_policies(
+    lake: Any, server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     server.execute(
         "CREATE TABLE shop.keyless (n INT)",
         "INSERT INTO shop.keyless VALUES (1)",
@@ -44,7 +49,10 @@ def test_policies(lake: Any, server: Server, tmp_path: Path) -> None:
     stop: dict[str, Any] = {"on_table_error": "stop", "on_drop": "keep"}
     left_out = "shop.empty,shop.keyless"
     for more, message in (
-        ({"schema_changes": "fail"}, "shop.orders: columns were added or have other types"),
+        (
+            {"schema_changes": "fail"},
+            "shop.orders was altered: columns were added or have other types",
+        ),
         ({"on_drop": "fail"}, "shop.users was dropped: continue with on_drop='keep'"),
         ({"on_truncate": "fail"}, "shop.visits was emptied: continue with on_truncate='apply'"),
     ):
@@ -79,3 +87,58 @@ def test_policies(lake: Any, server: Server, tmp_path: Path) -> None:
     assert synced.rows("orders", "id") == Counter([(1,)])
     with pytest.raises(Exception, match=NOT_THERE):
         synced.frame("keyless").collect()
+
+    again = {"reload": "shop.orders,shop.keyless", "schema_changes": "widen"}
+    monkeypatch.setattr(TableMirror, "set_property", crash_at(READ))
+    with pytest.raises(CrashError):  # after the rows of the first table were written
+        synced.start(once=True, **again)
+    monkeypatch.undo()
+    assert list(json.loads(parked.read_text())["tables"]) == ["shop.keyless", "shop.orders"]
+    with pytest.raises(ConfigError, match="no table that reload= and tables= select"):
+        synced.start(once=True, reload="shop.nothing")
+    server.execute("INSERT INTO shop.orders VALUES (4, 'x', 1, NULL, 6)")
+    finish(synced.start(once=True, **again))
+    assert json.loads(parked.read_text())["tables"] == {}
+    synced.check("orders", "keyless", "users")
+
+    server.execute(
+        "INSERT INTO shop.orders VALUES (5, 'x', 1, NULL, 6)",
+        "ALTER TABLE shop.orders ADD COLUMN more INT, MODIFY COLUMN status VARCHAR(30)",
+        "DELETE FROM shop.keyless WHERE n = 2",
+    )
+    finish(synced.start(once=True, schema_changes="widen"))
+    synced.check("orders", "keyless")
+    server.execute(
+        "ALTER TABLE shop.users MODIFY COLUMN id SMALLINT",
+        "ALTER TABLE shop.orders DROP COLUMN more",
+        "ALTER TABLE shop.orders ADD COLUMN more INT",
+        "INSERT INTO shop.orders VALUES (6, 'x', 1, NULL, 6, 7)",
+        "INSERT INTO shop.users VALUES (9)",
+    )
+    synced.keywords["schema_changes"] = "widen"
+    for more, message in (
+        ({}, "shop.orders was altered: the column more is dropped"),
+        ({"reload": "shop.orders"}, "shop.users was altered: the column id gets the type SMALLINT"),
+    ):
+        query = synced.start(once=True, **more)
+        with pytest.raises(Exception, match=message):
+            query.awaitTermination(WAIT)
+    synced.keywords["schema_changes"] = "follow"
+    synced.run()
+    synced.check("orders", "users")
+
+
+def finish(query: Any) -> None:
+    assert query.awaitTermination(WAIT)
+
+
+def crash_at(key: str) -> Any:
+    """Returns the function that sets properties of tables, which fails at one of them."""
+    set_property = TableMirror.set_property
+
+    def set_or_crash(mirror: TableMirror, name: str, value: str) -> None:
+        if name == key:
+            raise CrashError
+        set_property(mirror, name, value)
+
+    return set_or_crash

@@ -5,10 +5,12 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import pytest
-from pyspark.sql.types import IntegerType, LongType, StructField, StructType
+from pyspark.sql.types import IntegerType, LongType, ShortType, StructField, StructType
 
+from binarrow import Column, SchemaError, TableSchema
 from binarrow.spark.syncing import tables as module
-from binarrow.spark.syncing.documents import Batch, Documents
+from binarrow.spark.syncing.column_changes import COLUMNS, ColumnChanges
+from binarrow.spark.syncing.documents import Alteration, Batch, Documents
 from binarrow.spark.syncing.filled_columns import FilledColumns
 from binarrow.spark.syncing.parked import ParkedTables
 from binarrow.spark.syncing.place import Place
@@ -56,12 +58,14 @@ def tables(monkeypatch):
     monkeypatch.setattr(module, "TableMirror", target.mirror)
 
     def started(structures, **policies):
+        given = Policies(**policies)
         own = Tables(
             Place("delta", None, "/lake"),
             structures,
             FilledColumns({}),
-            Policies(**policies),
+            given,
             ParkedTables("stop", None),
+            ColumnChanges(given),
         )
         [table] = own.opened(None, set(), "query")
         own.is_first = False
@@ -110,6 +114,93 @@ def test_a_dropped_database():
     assert (found.last, found.emptied) == ((7, 0), (7, 0))
     assert batch.of(("shop", "other"), 7) is None
     assert batch.of(("shop", "other"), 6) == Documents((7, 0), (7, 0))
+
+
+def test_statements_before_a_table_was_emptied():
+    one, other = Alteration((5, -1), dropped_columns=("a",)), Alteration((8, -1))
+    found = Documents((9, 0), emptied=(7, -1), altered=(one, other))
+    assert found.alterations == [other]
+    kept = found.without_statements()
+    assert kept is not None
+    assert kept.alterations == [one, other]
+    later = found.after(5)
+    assert later is not None
+    assert later.altered == (other,)
+
+
+class Altered:
+    """A table whose columns change; its target has the columns of `held`, and some properties."""
+
+    def __init__(self, *held):
+        self.properties = {}
+        self.held = StructType([*held])
+        self.mirror = SimpleNamespace(
+            set_property=self.properties.__setitem__, unset_property=self.properties.pop
+        )
+
+    def check(self, policy, *columns, statement=None, created=None):
+        """Returns why columns are not permitted, in a new run."""
+        own = [Column(**one) for one in columns]
+        structure = Structure(StructType(), ("id",), described=TableSchema(*NAME, own))
+        changes = ColumnChanges(Policies(schema_changes=policy))
+        if created:
+            self.properties |= changes.properties(structure)
+        changes.restore(NAME, self.properties)
+        table = SimpleNamespace(
+            name=NAME,
+            structure=structure,
+            is_dropped=False,
+            mirror=self.mirror,
+            held=lambda: self.held,
+            own=[StructField(one["name"], TYPES[one["type"]]) for one in columns],
+        )
+        documents = Documents((9, 0), altered=() if statement is None else (statement,))
+        try:
+            changes.check(table, documents)
+        except SchemaError as error:
+            return str(error)
+        return None
+
+
+TYPES = {"int": IntegerType(), "bigint": LongType(), "smallint": ShortType()}
+INT, BIGINT, SMALLINT, MORE = (
+    {"name": name, "type": kind, "nullable": True}
+    for name, kind in (("id", "int"), ("id", "bigint"), ("id", "smallint"), ("more", "int"))
+)
+
+
+def test_wider_columns():
+    table = Altered()
+    assert table.check("widen", INT, created=True) is None
+    assert table.check("widen", BIGINT, MORE) is None
+    assert table.check("widen", BIGINT, MORE) is None
+    refused = table.check("widen", SMALLINT, MORE)
+    assert "the column id gets the type SMALLINT, not BIGINT" in str(refused)
+    assert "reload='shop.t'" in str(refused)
+    assert "the column more is dropped" in str(table.check("widen", BIGINT))
+    # A statement that leaves the same columns.
+    for statement, why in (
+        (Alteration((8, -1), dropped_columns=("more",)), "the column more is dropped"),
+        (Alteration((8, -1), renamed_columns=(("a", "more"),)), "a is renamed to more"),
+        (Alteration((8, -1), changes_rows=True), "it changes existing values"),
+    ):
+        assert why in str(table.check("widen", BIGINT, MORE, statement=statement))
+    renamed = Alteration((8, -1), renamed_columns=(("more", "more"),))
+    assert table.check("widen", BIGINT, MORE, statement=renamed) is None
+    # "follow" permits all changes, and later runs compare with the columns after them.
+    assert table.check("follow", SMALLINT) is None
+    assert COLUMNS not in table.properties
+    table.held = StructType([StructField("id", ShortType())])
+    assert table.check("widen", SMALLINT) is None
+    assert table.check("widen", INT) is None
+
+
+def test_no_changes_of_columns():
+    table = Altered(ID)
+    assert "other types: more;" in str(table.check("fail", INT, MORE))  # of an earlier version
+    assert table.check("fail", INT) is None
+    assert "dropped or have other types: id" in str(table.check("fail", MORE))
+    assert "dropped or have other types: id" in str(table.check("fail", BIGINT))
 
 
 @pytest.mark.parametrize(

@@ -83,6 +83,7 @@ def test_what_table_of_refuses(spark: SparkSession, shop: Shop) -> None:
         ({"tables": "a.*", "layout": "flat"}, "nested-json"),
         ({"table": "a.b", "layout": "nested-json"}, "tables"),
         ({"table": "a.b", "excludeTables": "a.c"}, "excludeTables"),
+        ({"table": "a.b", "truncates": "emit_all"}, "truncates=emit_all is for several tables"),
         ({"tables": "a.*", "columns": "id"}, "table_of"),
         ({"tables": "a.*", "schemaChangePolicy": "fail"}, "schemaChangePolicy"),
     ],

@@ -45,6 +45,8 @@ class Settings:
     prefix: str
     """The beginning of the names of files."""
     spark_version: str
+    allows_alter: bool = True
+    """False if Spark writes batches that contain an ALTER TABLE, because the driver checks it."""
 
 
 @dataclass
@@ -149,10 +151,11 @@ def partition_reader(settings: Settings, text: str) -> BinlogReader[Any]:
     return partition.range.read(partition.target, reader.heartbeat, reader.reconnect, options)
 
 
-def may_change_rows(item: object) -> bool:
-    """True if rows of a table may change without a row event."""
+def is_obstacle(item: object, *, allows_alter: bool) -> bool:
+    """True if rows may change without a row event, or if an ALTER TABLE is not allowed."""
     if isinstance(item, SchemaChange):
-        return item.changes_rows or bool(item.renames)
+        is_checked = item.kind == "alter" and not allows_alter
+        return item.changes_rows or bool(item.renames) or is_checked
     if isinstance(item, UnloggedChange):
         return bool(item.changed_tables)
     return True
@@ -173,7 +176,7 @@ class _Writing:
             for change in reader:
                 if isinstance(change, ChangeBatch):
                     self._add(change)
-                elif may_change_rows(change):
+                elif is_obstacle(change, allows_alter=self._settings.allows_alter):
                     self._result.obstacle = "a statement may change rows without row events"
                 if self._result.obstacle is not None:
                     return False

@@ -8,27 +8,33 @@ batch, and is not repeated.
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Literal
 
-from binarrow import SchemaError
 from binarrow.spark.mirror.apply import apply_changes
 from binarrow.spark.mirror.changes import Changes
 from binarrow.spark.mirror.columns import compare
 from binarrow.spark.nested_json import table_of
 from binarrow.spark.syncing.documents import Documents, summarize
 from binarrow.spark.syncing.history import append
-from binarrow.spark.syncing.tables import Table, Tables
+from binarrow.spark.syncing.table import Table
+from binarrow.spark.syncing.tables import Tables
 from binarrow.spark.syncing.versions import IS_CURRENT, write_versions
 from binarrow.syncing.errors import TableError
 from binarrow.syncing.names import Name, shown
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
+    from binarrow.spark.syncing.column_changes import ColumnChanges
     from binarrow.spark.syncing.filled_columns import FilledColumns
     from binarrow.spark.syncing.parked import ParkedTables
     from binarrow.spark.syncing.policies import Policies
+
+
+LOG = logging.getLogger("binarrow.spark")
 
 
 class BatchWriter:
@@ -40,6 +46,7 @@ class BatchWriter:
         filled: FilledColumns,
         policies: Policies,
         parked: ParkedTables,
+        column_changes: ColumnChanges,
         *,
         loads: bool,
         query_name: str | None = None,
@@ -48,6 +55,7 @@ class BatchWriter:
         self._filled = filled
         self._policies = policies
         self._parked = parked
+        self._column_changes = column_changes
         self._query_name = query_name
         self._missing_rows: Literal["error", "ignore"] = "ignore" if loads else "error"
 
@@ -78,7 +86,7 @@ class BatchWriter:
                     case "scd2" if documents is not None:
                         self._write_versions(rows, table, documents, query, batch_id)
                     case "history" if documents is not None:
-                        known = self.known(table, [shape for shape, _ in documents.shapes])
+                        known = self.known(table, documents)
                         changes = table_of(rows, shown(table.name), known)
                         append(table.mirror, changes, query, batch_id)
         self._tables.is_first = False
@@ -107,16 +115,21 @@ class BatchWriter:
             return
         mirror, structure, own = table.mirror, table.structure, table.own
         held = table.held()
-        self._check_columns(table, held)
-        logged = documents.columns if documents is not None else []
-        columns = self._filled.begin(mirror, table.name, own, held.fields, logged)
+        self._column_changes.check(table, documents)
+        columns = self._filled.begin(mirror, table.name, own, held.fields, documents)
+        changes_rows = documents is not None and any(
+            one.changes_rows for one in documents.alterations
+        )
         rows = table_of(_from(frame, documents), shown(table.name), structure.schema)
         mirror.evolve(compare(mirror.name, held, Changes.of(rows, structure.key, "_"), "null"))
-        if columns and (documents is None or documents.last[0] <= structure.version):
+        is_covered = documents is None or documents.last[0] <= structure.version
+        if (columns or changes_rows) and is_covered:
             # The rows of the server contain the changes of the batch too.
             names = [field.name for field in own]
             self._filled.read_again(mirror, table.name, structure, names)
             return
+        if changes_rows:
+            raise _other_rows(table.name)
         in_key = [column for column in columns if column in structure.key]
         if in_key:
             raise _added_to_key(table.name, in_key)
@@ -138,11 +151,10 @@ class BatchWriter:
     ) -> None:
         mirror, structure, name = table.mirror, table.structure, table.name
         held = table.held()
-        logged = [shape for shape, _ in documents.shapes]
-        known = self.known(table, logged)
+        known = self.known(table, documents)
         columns: tuple[str, ...] = ()
         if not table.is_dropped:
-            columns = self._filled.begin(mirror, name, table.own, held.fields, documents.columns)
+            columns = self._filled.begin(mirror, name, table.own, held.fields, documents)
         in_key = [column for column in columns if column in structure.key]
         if in_key:
             raise _added_to_key(name, in_key)
@@ -151,34 +163,62 @@ class BatchWriter:
         if columns:
             self._filled.fill(mirror, name, structure, columns, IS_CURRENT)
 
-    def known(self, table: Table, logged: list[frozenset[str]]) -> StructType:
+    def known(self, table: Table, documents: Documents) -> StructType:
         """Returns the columns of a table's changes, also of those that the server has dropped.
 
         Args:
             table: The table.
-            logged: The sets of columns that the rows of the batch have.
+            documents: Its changes.
 
         Raises:
-            SchemaError: They differ from those of the target in a way that is not supported.
+            SchemaError: They differ from those of the target in a way that is not supported, or
+                a statement changes values of existing rows.
         """
-        self._check_columns(table, table.held())
-        return table.with_dropped_columns(logged)
+        self._column_changes.check(table, documents)
+        if any(one.changes_rows for one in documents.altered):
+            raise _other_rows(table.name)
+        return table.with_dropped_columns(shape for shape, _ in documents.shapes)
 
-    def _check_columns(self, table: Table, held: StructType) -> None:
-        """Checks that columns did not change, if schema_changes is "fail".
+    def reload(self, spark: SparkSession, names: Iterable[Name], query: str) -> None:
+        """Replaces the rows of tables of a mirror by those that the server has now.
+
+        A query that is killed meanwhile has no effect on this: a table is parked until its rows
+        and the version that they contain are stored.
 
         Raises:
-            SchemaError: They did.
+            TableError, SchemaError: A table cannot be loaded.
         """
-        if self._policies.schema_changes != "fail" or table.is_dropped:
-            return
-        types = {field.name: field.dataType.simpleString() for field in held.fields}
-        new = [f.name for f in table.own if types.get(f.name) != f.dataType.simpleString()]
-        if new:
-            raise SchemaError(
-                f"{shown(table.name)}: columns were added or have other types: {', '.join(new)}."
-                " With schema_changes='follow' they are applied to the target"
-            )
+        for table in self._tables.to_reload(spark, names, query):
+            mirror, structure = table.mirror, table.structure
+            if structure.version < 0:
+                raise TableError(
+                    table.name,
+                    f"{shown(table.name)} cannot be loaded again, because it is not known which"
+                    " changes SELECT sees: name one host in the URL, and grant the privileges"
+                    " that a load needs, or use a new target",
+                )
+            held, names_of_own = table.held(), [field.name for field in table.own]
+            self._filled.begin(mirror, table.name, table.own, held.fields, None)
+            difference = compare(mirror.name, held, _without_rows(table), "null")
+            mirror.evolve(difference)
+            self._filled.read_again(mirror, table.name, structure, names_of_own)
+            self._column_changes.accept(table)
+            self._parked.release(table.name)
+            LOG.warning("%s was loaded again", shown(table.name))
+
+
+def _without_rows(table: Table) -> Changes:
+    """Returns the columns of a table as changes without rows."""
+    frame = table.mirror.spark.createDataFrame([], table.structure.schema)
+    return Changes.of(frame, table.structure.key, "_")
+
+
+def _other_rows(name: Name) -> TableError:
+    return TableError(
+        name,
+        f"the rows of table {shown(name)} get other values or are replaced by a statement such as"
+        " ALTER TABLE, and the log does not contain them: copy the table into a new target",
+    )
 
 
 def _added_to_key(name: Name, columns: list[str]) -> TableError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -18,6 +19,30 @@ Moment = tuple[int, int]
 
 
 @dataclass(frozen=True)
+class Alteration:
+    """The effect of an ALTER TABLE, or of a similar statement, on existing rows."""
+
+    place: Moment
+    changes_rows: bool = False
+    """True if rows, or values of existing columns, may change without row events."""
+    dropped_columns: tuple[str, ...] = ()
+    renamed_columns: tuple[tuple[str, str], ...] = ()
+    """The old and the new names. All names of columns are in lower case."""
+
+    @classmethod
+    def from_json(cls, text: str, place: Moment) -> Alteration:
+        """Parses the document of a statement."""
+        stored = json.loads(text)
+        renamed = tuple(stored["renamed_columns"].items())
+        return cls(place, stored["changes_rows"], tuple(stored["dropped_columns"]), renamed)
+
+    @property
+    def columns(self) -> set[str]:
+        """The columns that may have other values afterwards: old and new names."""
+        return {*self.dropped_columns, *(name for pair in self.renamed_columns for name in pair)}
+
+
+@dataclass(frozen=True)
 class Documents:
     """The changes of one table in a batch."""
 
@@ -27,11 +52,19 @@ class Documents:
     """The place of the last statement that empties the table."""
     shapes: tuple[tuple[frozenset[str], Moment], ...] = ()
     """The sets of columns that rows have, each with the place of its last row."""
+    altered: tuple[Alteration, ...] = ()
+    """The statements that change rows, or drop or rename columns."""
 
     @property
     def columns(self) -> list[frozenset[str]]:
         """The sets of columns that rows have, of changes after the table was last emptied."""
         return [shape for shape, last in self.shapes if self.emptied is None or last > self.emptied]
+
+    @property
+    def alterations(self) -> list[Alteration]:
+        """The statements that change rows or columns, after the table was last emptied."""
+        emptied = self.emptied
+        return [one for one in self.altered if emptied is None or one.place >= emptied]
 
     def after(self, version: int) -> Documents | None:
         """Returns the changes after a version; None if there are none."""
@@ -39,11 +72,12 @@ class Documents:
             return None
         emptied = self.emptied if self.emptied and self.emptied[0] > version else None
         shapes = tuple(each for each in self.shapes if each[1][0] > version)
-        return Documents(self.last, emptied, shapes)
+        altered = tuple(each for each in self.altered if each.place[0] > version)
+        return Documents(self.last, emptied, shapes, altered)
 
     def without_statements(self) -> Documents | None:
-        """Returns the changes of rows; None if there are none."""
-        return replace(self, emptied=None) if self.shapes else None
+        """Returns the changes without statements that empty the table; None if there are none."""
+        return replace(self, emptied=None) if self.shapes or self.altered else None
 
 
 class Batch:
@@ -70,7 +104,7 @@ class Batch:
             found = own or dropped
         else:
             moments = [each.emptied for each in (own, dropped) if each.emptied is not None]
-            found = Documents(max(own.last, dropped.last), max(moments), own.shapes)
+            found = replace(own, last=max(own.last, dropped.last), emptied=max(moments))
         return None if found is None else found.after(after)
 
 
@@ -80,30 +114,47 @@ def summarize(frame: DataFrame) -> Batch:
     documents = frame.selectExpr(
         "_database",
         "coalesce(_table, '') AS name",
-        "_op = 't' AS is_statement",
+        "_op",
         f"{place} AS place",
         "explode(array(before, after)) AS document",
     )
     counts = (
-        documents.where("document IS NOT NULL OR is_statement")
-        .selectExpr("*", "json_object_keys(document) AS columns")
-        .groupBy("_database", "name", "is_statement", "columns")
+        documents.where("document IS NOT NULL OR _op = 't'")
+        .selectExpr(
+            "_database",
+            "name",
+            "place",
+            "CASE WHEN _op IN ('t', 'a') THEN _op END AS statement",
+            "CASE WHEN _op = 'a' THEN document END AS altered",
+            "CASE WHEN _op <> 'a' THEN json_object_keys(document) END AS columns",
+        )
+        .groupBy("_database", "name", "statement", "altered", "columns")
         .agg(expr("max(place) AS last"))
     )
-    found: dict[Name, list[tuple[frozenset[str] | None, Moment]]] = {}
+    found: dict[Name, list[Documents]] = {}
     for row in counts.collect():
-        shape = None if row.is_statement else frozenset(row.columns)
-        moment = (row.last.version, row.last.ordinal)
-        found.setdefault((row._database, row.name), []).append((shape, moment))  # noqa: SLF001
+        last: Moment = (int(row.last.version), int(row.last.ordinal))
+        if row.statement is None:
+            part = Documents(last, shapes=((frozenset(row.columns), last),))
+        elif row.statement == "t":
+            part = Documents(last, emptied=last)
+        else:
+            part = Documents(last, altered=(Alteration.from_json(row.altered, last),))
+        found.setdefault((row._database, row.name), []).append(part)  # noqa: SLF001
     return Batch({name: _documents(parts) for name, parts in found.items()})
 
 
-def _documents(parts: list[tuple[frozenset[str] | None, Moment]]) -> Documents:
+def _documents(parts: list[Documents]) -> Documents:
     return Documents(
-        last=max(last for _, last in parts),
-        emptied=max((last for shape, last in parts if shape is None), default=None),
-        shapes=tuple((shape, last) for shape, last in parts if shape is not None),
+        last=max(part.last for part in parts),
+        emptied=max((part.emptied for part in parts if part.emptied is not None), default=None),
+        shapes=tuple(shape for part in parts for shape in part.shapes),
+        altered=tuple(sorted((one for part in parts for one in part.altered), key=_place)),
     )
 
 
-__all__ = ["Batch", "Documents", "Moment", "summarize"]
+def _place(one: Alteration) -> Moment:
+    return one.place
+
+
+__all__ = ["Alteration", "Batch", "Documents", "Moment", "summarize"]

@@ -22,8 +22,9 @@ from binarrow.spark.live.live_range import RangeReader
 from binarrow.spark.live.login import with_secret
 from binarrow.spark.schema import arrow_schema, tables_schema
 from binarrow.spark.syncing.batch import BatchWriter, query_of
+from binarrow.spark.syncing.documents import Documents
 from binarrow.spark.syncing.history import evolve
-from binarrow.spark.syncing.tables import ENVELOPE
+from binarrow.spark.syncing.table import ENVELOPE
 from binarrow.syncing.names import Name, shown
 
 if TYPE_CHECKING:
@@ -118,6 +119,7 @@ class FilesWriter(BatchWriter):
             ignored=ignored,
             prefix=file_prefix(batch),
             spark_version=spark.version,
+            allows_alter=self._policies.schema_changes == "follow",
         )
         results = frame.mapInArrow(file_task(settings), RESULT).collect()
         found = _Found(dict(settings.layouts))
@@ -160,8 +162,9 @@ class FilesWriter(BatchWriter):
         for table in self._tables.opened(spark, set(found.columns), query):
             name, mirror = table.name, table.mirror
             with self._parked.parking(name):
-                columns = [frozenset(each - ENVELOPE) for each in found.columns[name]]
-                evolve(mirror, tuple(self.known(table, columns).fields))
+                shapes = [(frozenset(each - ENVELOPE), (0, 0)) for each in found.columns[name]]
+                known = self.known(table, Documents((0, 0), shapes=tuple(shapes)))
+                evolve(mirror, tuple(known.fields))
                 self._find_layout(target, name, mirror)
                 mirrors[name] = mirror
         for name in found.columns.keys() - mirrors.keys():  # dropped or parked

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructField
 
     from binarrow.spark.mirror.table import TableMirror
+    from binarrow.spark.syncing.documents import Documents
     from binarrow.spark.syncing.structures import Structure
 
 LOG = logging.getLogger("binarrow.spark")
@@ -75,7 +76,7 @@ class FilledColumns:
         name: Name,
         own: Sequence[StructField],
         held: Sequence[StructField],
-        logged: Iterable[frozenset[str]],
+        documents: Documents | None,
     ) -> tuple[str, ...]:
         """Returns the columns to read. Their names become a property of the table in the target.
 
@@ -86,12 +87,17 @@ class FilledColumns:
             name: Its name on the server.
             own: Its columns, without the envelope.
             held: The columns of the table in the target, without those of versions of rows.
-            logged: The sets of columns that the rows of the batch have.
+            documents: The changes of the batch; None if there are none.
         """
+        logged = [] if documents is None else documents.columns
+        statements = [] if documents is None else documents.alterations
+        moved = set().union(*(one.columns for one in statements))
         dropped = self._dropped.get(name, [])
         before = {one.lower() for one in dropped}
         again = {field.name for field in own if field.name.lower() in before}
         found = _lacking(own, held, logged) | self._pending.get(name, set()) | again
+        # A statement has dropped or renamed columns, and there are columns of these names again.
+        found |= {field.name for field in own if field.name.lower() in moved}
         computed = {f.name for f in own if (f.metadata or {}).get(GENERATED) == "true"}
         columns = tuple(field.name for field in own if field.name in found - computed)
         if columns:

@@ -46,6 +46,11 @@ class ParkedTables:
         """True if a table is parked."""
         return name in self._stored()
 
+    def release(self, name: Name) -> None:
+        """Ends the parking of a table, whose rows have been loaded again."""
+        if self._stored().pop(name, None) is not None:
+            self._write()
+
     @contextmanager
     def parking(self, name: Name) -> Iterator[None]:
         """Parks a table after an error of it, if the policy permits it."""
@@ -63,8 +68,11 @@ class ParkedTables:
 
     def _park(self, name: Name, reason: str) -> None:
         LOG.warning("%s is parked, other tables continue: %s", shown(name), reason)
+        self._stored()[name] = reason
+        self._write()
+
+    def _write(self) -> None:
         stored = self._stored()
-        stored[name] = reason
         assert self._file is not None  # noqa: S101 - the policy needs it
         listed = {shown(one): stored[one] for one in sorted(stored)}
         content = {"query": self._query, "tables": listed}

@@ -147,6 +147,14 @@ def _delete_remote(spark: SparkSession, folder: str, own: str) -> None:
     files.delete(removed, True)  # noqa: FBT003 - with its content
 
 
+def read_remote(spark: SparkSession, file: str) -> str | None:
+    """Returns the text of a file of a file system that Spark reaches; None if there is no file."""
+    path, files = _file_system(spark, file)
+    if not files.exists(path(file)):
+        return None
+    return "\n".join(row.value for row in spark.read.text(file).collect())
+
+
 def _file_system(spark: Any, folder: str) -> tuple[Any, Any]:
     """Returns Hadoop's class Path, and the file system of a folder."""
     path = spark._jvm.org.apache.hadoop.fs.Path  # noqa: SLF001 - Spark has no Python functions

@@ -6,9 +6,16 @@ from dataclasses import dataclass, fields
 from typing import Literal
 
 from binarrow import ConfigError
-from binarrow.syncing.settings import WORDS, Mode, OnDrop, OnTableError, OnTruncate
+from binarrow.syncing.settings import (
+    WORDS,
+    Mode,
+    OnDrop,
+    OnTableError,
+    OnTruncate,
+    SchemaChanges,
+)
 
-_WORDS = {**WORDS, "schema_changes": ("follow", "fail"), "files": ("auto", "spark")}
+_WORDS = {**WORDS, "files": ("auto", "spark")}
 
 
 @dataclass(frozen=True)
@@ -16,7 +23,7 @@ class Policies:
     """The mode of a target, and the reactions to statements and errors."""
 
     mode: Mode = "mirror"
-    schema_changes: Literal["follow", "fail"] = "follow"
+    schema_changes: SchemaChanges = "follow"
     on_truncate: OnTruncate = "apply"
     on_drop: OnDrop = "keep"
     on_table_error: OnTableError = "stop"

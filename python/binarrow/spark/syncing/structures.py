@@ -19,6 +19,7 @@ from binarrow.syncing.versions import version_before
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
+    from binarrow import TableSchema
     from binarrow.spark.live.options import LiveOptions
     from binarrow.spark.source_options import SourceOptions
 
@@ -35,6 +36,8 @@ class Structure:
     """The rows of a later SELECT contain all changes up to this version; -1 if it is not known."""
     server: str = ""
     """The id of the server whose log the version refers to."""
+    described: TableSchema | None = None
+    """The structure with the server's types; None if the server has dropped the table."""
 
 
 class Structures:
@@ -82,11 +85,11 @@ class Structures:
 
     def _of(self, server: Server, name: Name, version: int) -> Structure | None:
         try:
-            key = server.describe(shown(name)).row_key
+            described = server.describe(shown(name))
         except ServerError as error:
             if error.code in NO_SUCH_TABLE:
                 return None
             raise
         has_history = self._options.history is not None or self._live.loads
         schema = schema_of_server(server, shown(name), has_history=has_history, **self._shaping)
-        return Structure(schema, key, version, server.id)
+        return Structure(schema, described.row_key, version, server.id, described)

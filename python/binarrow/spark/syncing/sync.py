@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import uuid
 from collections.abc import Mapping, Sequence
@@ -16,14 +17,23 @@ from binarrow.spark.messages import naming_options
 from binarrow.spark.registration import register
 from binarrow.spark.source_options import SourceOptions
 from binarrow.spark.syncing.batch import BatchWriter
+from binarrow.spark.syncing.column_changes import ColumnChanges
 from binarrow.spark.syncing.files import FilesWriter
 from binarrow.spark.syncing.filled_columns import FilledColumns
 from binarrow.spark.syncing.parked import ParkedTables
-from binarrow.spark.syncing.place import OWN, Place
+from binarrow.spark.syncing.place import OWN, Place, read_remote
 from binarrow.spark.syncing.policies import Policies
 from binarrow.spark.syncing.structures import Structures
 from binarrow.spark.syncing.tables import Tables
-from binarrow.syncing.settings import Mode, OnDrop, OnTableError, OnTruncate, patterns
+from binarrow.syncing.names import Selection
+from binarrow.syncing.settings import (
+    Mode,
+    OnDrop,
+    OnTableError,
+    OnTruncate,
+    SchemaChanges,
+    patterns,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -43,10 +53,11 @@ def sync(
     exclude_tables: str | Sequence[str] | None = None,
     once: bool = False,
     every: float = 10.0,
-    schema_changes: Literal["follow", "fail"] = "follow",
+    schema_changes: SchemaChanges = "follow",
     on_truncate: OnTruncate = "apply",
     on_drop: OnDrop = "keep",
     on_table_error: OnTableError = "stop",
+    reload: str | Sequence[str] | None = None,
     files: Literal["auto", "spark"] = "auto",
     checkpoint: str | os.PathLike[str] | None = None,
     password_file: str | os.PathLike[str] | None = None,
@@ -86,7 +97,8 @@ def sync(
             supports it. In a mirror, the values of new columns in existing rows (DEFAULT) are read
             from the server. Columns that the server drops stay in the target, and are NULL in new
             rows.
-            ``"fail"`` raises an error.
+            ``"widen"`` permits only changes after which all earlier values fit, as in
+            :func:`binarrow.sync`; ``"fail"`` permits none. The query ends before any other change.
         on_truncate: The reaction to TRUNCATE and to DROP TABLE followed by CREATE TABLE:
             ``"apply"``, ``"keep"`` (the target keeps its rows) or ``"fail"``.
         on_drop: The reaction if the server has dropped a table: ``"keep"`` (the target keeps the
@@ -98,8 +110,11 @@ def sync(
             name and the error are in the log of the driver and in the file
             ``CHECKPOINT.parked.json`` next to the checkpoint. Without a local checkpoint,
             ``"park"`` needs the option ``snapshotStateFile``, and the file is next to that file. To
-            copy the table again, use a new target for it. An error while the log is read always
-            ends the query.
+            load the table again, use ``reload``. An error while the log is read always ends the
+            query.
+        reload: Tables to load again, as globs, with ``mode="mirror"``. They may be parked or not.
+            Their rows are read before the query starts. Each run with this argument loads them
+            again. In the first run, it has no effect, because all tables are loaded.
         files: The writer of the files, with ``mode="history"``. With ``"auto"``, if the target is
             in a local or shared folder, tasks write Parquet files while they decode the log, and
             the driver commits them. ``numInputRows`` in the query's progress is then the number of
@@ -117,13 +132,17 @@ def sync(
 
     Raises:
         ConfigError: An argument is not valid.
-        SchemaError, SyncError: By the query: a table cannot be synced. The message says what to do.
+        SchemaError, SyncError: A table cannot be loaded again or, by the query, a table cannot be
+            synced. The message says what to do.
     """
     policies = Policies(mode, schema_changes, on_truncate, on_drop, on_table_error, files)
     if not every >= 0:
         raise ConfigError("every is a number of seconds")
     place = Place.parse(target)
     is_connect = "connect" in type(spark).__module__
+    reloads = patterns(reload, "reload")
+    if reloads and (mode != "mirror" or is_connect):
+        raise ConfigError("reload needs mode='mirror' and a classic session: use a new target")
     if is_connect and place.catalog is None and not place.is_local:
         raise ConfigError(
             f"with Spark Connect, the target must be a local folder or a catalog, not {target}: use"
@@ -133,7 +152,7 @@ def sync(
     given = {
         **_selection(tables, exclude_tables),
         **_source(url, password_file),
-        "truncates": "emit",
+        "truncates": "emit_all",
         "startingOffsets": SNAPSHOT,
         **_own(options or {}),
     }
@@ -150,8 +169,9 @@ def sync(
     structures = Structures(parsed, parsed.place)
     filled = FilledColumns({**given, "startingOffsets": SNAPSHOT})
     parked = ParkedTables(on_table_error, _parked_file(folder, given.get(STATE_FILE), policies))
-    tables_of_target = Tables(place, structures, filled, policies, parked)
-    arguments = (tables_of_target, filled, policies, parked)
+    column_changes = ColumnChanges(policies)
+    tables_of_target = Tables(place, structures, filled, policies, parked, column_changes)
+    arguments = (tables_of_target, filled, policies, parked, column_changes)
     loads = parsed.place.loads
     register(spark)
     writer: BatchWriter
@@ -165,6 +185,8 @@ def sync(
     else:
         source = "binarrow"
         writer = BatchWriter(*arguments, loads=loads, query_name=name)
+    if reloads:
+        _reload(spark, writer, structures, reloads, folder)
     changes = spark.readStream.format(source).options(**given).load()
     stream = changes.writeStream.foreachBatch(writer).option("checkpointLocation", folder)
     if name is not None:
@@ -179,6 +201,43 @@ _RESERVED = (
     *("envelopePrefix", "json", "operations", "where", "oldValue", "splitKeyUpdates"),
 )
 """Options that the arguments set, or without which a target would be wrong."""
+
+
+def _reload(
+    spark: SparkSession,
+    writer: BatchWriter,
+    structures: Structures,
+    reloads: Sequence[str],
+    folder: str,
+) -> None:
+    """Loads tables again, if the query of the checkpoint has run before.
+
+    Raises:
+        ConfigError: The server has none of the tables, or the query is running.
+    """
+    query = _query_of_checkpoint(spark, folder)
+    if query is None:
+        return
+    if any(str(each.id) == query for each in spark.streams.active):
+        raise ConfigError("the query is running: stop it, and then load tables again")
+    selection = Selection(reloads, ())
+    names = [name for name in structures.selected() if selection.has(name)]
+    if not names:
+        raise ConfigError(
+            "the server has no table that reload= and tables= select: correct the name, or leave"
+            " reload= out"
+        )
+    writer.reload(spark, names, query)
+
+
+def _query_of_checkpoint(spark: SparkSession, folder: str) -> str | None:
+    """Returns the id of the query that a checkpoint belongs to; None if there is no checkpoint."""
+    file = f"{folder}/metadata"
+    if "://" not in folder:
+        text = Path(file).read_text() if Path(file).exists() else None
+    else:
+        text = read_remote(spark, file)
+    return None if text is None else str(json.loads(text)["id"])
 
 
 def _checkpoint(place: Place, checkpoint: str | os.PathLike[str] | None) -> str:

@@ -5,15 +5,14 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pyspark.sql.types import StructField, StructType
 
-from binarrow import SchemaError
-from binarrow.options import ENVELOPE_COLUMNS
 from binarrow.spark.mirror.table import TableMirror
 from binarrow.spark.syncing.structures import Structure, Structures
+from binarrow.spark.syncing.table import ENVELOPE, Table
 from binarrow.spark.syncing.versions import VALIDITY_FIELDS
 from binarrow.syncing.errors import TableError
 from binarrow.syncing.names import Name, check_letter_case, shown, split
@@ -22,6 +21,7 @@ from binarrow.syncing.rows import VALIDITY
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from binarrow.spark.syncing.column_changes import ColumnChanges
     from binarrow.spark.syncing.filled_columns import FilledColumns
     from binarrow.spark.syncing.parked import ParkedTables
     from binarrow.spark.syncing.place import Place
@@ -39,58 +39,6 @@ KEY = "binarrow.sync.key"
 """The property of a table with versions of rows: the columns of its key, as JSON. After a DROP
 TABLE, the server no longer has them, and the changes before the statement must still be written."""
 
-ENVELOPE = frozenset(f"_{name}" for name in ENVELOPE_COLUMNS)
-
-
-@dataclass(frozen=True)
-class Table:
-    """A table of a batch."""
-
-    name: Name
-    structure: Structure
-    mirror: TableMirror
-    has_versions: bool = False
-    """True if the target has all versions of its rows."""
-    is_dropped: bool = False
-    """True if the server has dropped it. The structure is then that of the target."""
-
-    @property
-    def own(self) -> list[StructField]:
-        """Its columns on the server, without the envelope."""
-        return [field for field in self.structure.schema.fields if field.name not in ENVELOPE]
-
-    def held(self) -> StructType:
-        """Returns the columns in the target, without those of versions of rows."""
-        held = self.mirror.schema()
-        assert held is not None  # noqa: S101 - it was created
-        if not self.has_versions:
-            return held
-        return StructType([field for field in held.fields if field.name not in VALIDITY])
-
-    def with_dropped_columns(self, logged: Iterable[Iterable[str]]) -> StructType:
-        """Returns the structure with the columns of rows that the server has dropped since.
-
-        Args:
-            logged: The sets of columns that the rows of the batch have.
-
-        Raises:
-            SchemaError: The target does not have one of them, so that its type is not known.
-        """
-        own = self.own
-        names = {field.name for field in own}
-        dropped = sorted(set().union(*logged) - names)
-        of_target = {field.name: field for field in self.held().fields}
-        unknown = [column for column in dropped if column not in of_target]
-        if unknown:
-            raise SchemaError(
-                f"{shown(self.name)}: rows in the log have the columns {', '.join(unknown)}, which"
-                " the server has dropped or renamed before they were read, so that their types are"
-                " not known: add the columns to the target, or leave the table out with"
-                " exclude_tables"
-            )
-        envelope = [field for field in self.structure.schema if field.name in ENVELOPE]
-        return StructType([*own, *(of_target[column] for column in dropped), *envelope])
-
 
 class Tables:
     """The tables that exist in the target, and belong to this query."""
@@ -102,12 +50,14 @@ class Tables:
         filled: FilledColumns,
         policies: Policies,
         parked: ParkedTables,
+        column_changes: ColumnChanges,
     ) -> None:
         self._place = place
         self._structures = structures
         self._filled = filled
         self._policies = policies
         self._parked = parked
+        self._column_changes = column_changes
         self._has_versions = policies.mode == "scd2"
         self.created: set[Name] = set()
         self._keys: dict[Name, tuple[str, ...]] = {}
@@ -134,19 +84,37 @@ class Tables:
             table = None
             with self._parked.parking(name):
                 structure = structures.get(name)
-                properties = {QUERY: query, NAME: shown(name)}
-                if structure is not None and self._has_versions:
-                    properties[KEY] = json.dumps(structure.key)
-                target = self._place.table(name)
-                mirror = TableMirror(spark, target, self._place.format, properties)
-                if structure is None:
-                    table = self._dropped(name, mirror)
-                else:
-                    self._check(name, structure)
-                    self._begin(name, structure, mirror)
-                    table = Table(name, structure, mirror, has_versions=self._has_versions)
+                table = self._opened(spark, name, structure, query)
             if table is not None:
                 yield table
+
+    def to_reload(self, spark: SparkSession, names: Iterable[Name], query: str) -> Iterator[Table]:
+        """Creates or checks each table that is loaded again, parked or not, and then yields it.
+
+        Raises:
+            TableError: It cannot be loaded.
+        """
+        self._parked.begin(query)
+        found = self._structures.of(names)
+        check_letter_case({*found})
+        for name, structure in sorted(found.items()):
+            table = self._opened(spark, name, structure, query)
+            if table is not None:
+                yield table
+
+    def _opened(
+        self, spark: SparkSession, name: Name, structure: Structure | None, query: str
+    ) -> Table | None:
+        properties = {QUERY: query, NAME: shown(name)}
+        properties |= self._column_changes.properties(structure)
+        if structure is not None and self._has_versions:
+            properties[KEY] = json.dumps(structure.key)
+        mirror = TableMirror(spark, self._place.table(name), self._place.format, properties)
+        if structure is None:
+            return self._dropped(name, mirror)
+        self._check(name, structure)
+        self._begin(name, structure, mirror)
+        return Table(name, structure, mirror, has_versions=self._has_versions)
 
     def _check(self, name: Name, structure: Structure) -> None:
         if not structure.key and self._policies.needs_key:
@@ -172,6 +140,7 @@ class Tables:
             if mirror.schema() is None:
                 self._place.create_namespace(mirror.spark, name[0])
                 mirror.create(_plain(self._fields(structure)))
+                self._column_changes.restore(name, mirror.properties)
                 self._keys[name] = structure.key
             else:
                 self._restore(name, mirror)
@@ -191,6 +160,7 @@ class Tables:
                 " the checkpoint of the earlier runs",
             )
         self._filled.restore(name, properties)
+        self._column_changes.restore(name, properties)
         self._keys[name] = tuple(json.loads(properties.get(KEY, "[]")))
 
     def _fields(self, structure: Structure) -> list[StructField]:
@@ -241,4 +211,4 @@ def _plain(fields: Iterable[StructField]) -> StructType:
     return StructType([StructField(field.name, field.dataType) for field in fields])
 
 
-__all__ = ["ENVELOPE", "QUERY", "Table", "Tables"]
+__all__ = ["QUERY", "Tables"]
