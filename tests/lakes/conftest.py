@@ -40,6 +40,15 @@ if FORMAT == "parquet":
     ]
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leaves out tests that another run of the same tests, with Parquet, contains."""
+    if FORMAT == "parquet":
+        return
+    left_out = [item for item in items if item.get_closest_marker("any_format")]
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = [item for item in items if item not in left_out]
+
+
 @dataclass
 class Lake:
     """The folder of mirrors, and their format."""

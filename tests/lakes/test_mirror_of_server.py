@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 from collections import Counter
 from collections.abc import Iterator
@@ -11,13 +12,16 @@ import pytest
 
 from binarrow.spark import register
 from support.servers.servers import Server
+from support.spark_sync import ALL, OTHER
 from support.workloads.key_workload import DATABASE, KeyWorkload
 
 TABLE = f"{DATABASE}.by_both"
+# `make test-python` runs the tests with Parquet, on both servers.
+IS_PARQUET = os.environ.get("BINARROW_LAKE", "parquet") == "parquet"
 KEY_CHANGES = ("SET code", "SET area", "REPLACE")
 
 
-@pytest.fixture(scope="module", params=["mysql", "mariadb-11.8"])
+@pytest.fixture(scope="module", params=ALL if IS_PARQUET else OTHER)
 def server(request: pytest.FixtureRequest) -> Iterator[Server]:
     with Server.start(request.param) as started:
         yield started
