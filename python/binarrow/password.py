@@ -1,15 +1,27 @@
-"""Passwords: as values, in files, and from functions."""
+"""Passwords: as values, in files, and from functions and commands."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import os
+import shlex
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import IO
 
 from binarrow._native import ConfigError
 
 Password = str | bytes | Callable[[], str | bytes]
 """A password, or a function that returns it, which is called for each connection."""
+
+LONGEST = 1 << 16
+"""The maximum number of bytes of a password that a command prints."""
+
+PATIENCE = 60.0
+"""Seconds after which a command that has not ended is killed."""
 
 
 @dataclass(frozen=True)
@@ -22,9 +34,113 @@ class PasswordFile:
         """Reads the password."""
         try:
             with self.path.open("rb") as file:
-                return file.readline().rstrip(b"\r\n")
+                return _first_line(file.readline())
         except OSError as error:
             raise ConfigError(f"password_file: {error}") from None
+
+
+class PasswordCommandError(ConfigError, OSError):
+    """A command printed no password. As an OSError, it does not end a stream: it is retried."""
+
+
+@dataclass(frozen=True)
+class PasswordCommand:
+    """A command whose output's first line is the password. It is run for each connection.
+
+    No shell reads it. Its standard input is empty. Its messages on stderr are not shown, because
+    they may contain a secret. Errors name its program, and none of its arguments.
+    """
+
+    words: tuple[str, ...] = field(repr=False)
+    """The program, and its arguments."""
+
+    @classmethod
+    def parse(cls, given: str | Sequence[str]) -> PasswordCommand:
+        """Divides a command into words, at spaces that are not quoted.
+
+        Raises:
+            ConfigError: The command is empty, or has a quotation mark without its partner.
+        """
+        try:
+            words = tuple(shlex.split(given) if isinstance(given, str) else given)
+        except ValueError as error:
+            raise ConfigError(f"password_command: {error}".lower()) from None
+        if not words or not words[0] or not all(isinstance(one, str) for one in words):
+            raise ConfigError("password_command is a program and its arguments")
+        if any("\0" in one for one in words):
+            raise ConfigError("password_command contains a zero character")
+        return cls(words)
+
+    def __call__(self) -> bytes:
+        """Runs the command, and returns the password.
+
+        Raises:
+            ConfigError: There is no such program.
+            PasswordCommandError: It fails, prints nothing, or does not end in time.
+        """
+        try:
+            process = subprocess.Popen(  # noqa: S603 - the caller's own command
+                self.words,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+            )
+        except OSError as error:
+            raise ConfigError(f"{self._what} cannot be run: {error.strerror}") from None
+        line = self._line_of(process)
+        if process.returncode != 0:
+            raise PasswordCommandError(f"{self._what} failed: {_ended(process.returncode)}")
+        password = _first_line(line)
+        if not password:
+            raise PasswordCommandError(f"{self._what} printed no password in its first line")
+        if len(password) > LONGEST:
+            raise PasswordCommandError(f"{self._what} printed a first line that is too long")
+        return password
+
+    def _line_of(self, process: subprocess.Popen[bytes]) -> bytes:
+        """Returns the first line of a process after its end.
+
+        A thread reads: a process that the command has started may keep the output open.
+        """
+        deadline = time.monotonic() + PATIENCE
+        found: list[bytes] = []
+        reader = threading.Thread(target=_read, args=(process.stdout, found), daemon=True)
+        reader.start()
+        try:
+            process.wait(PATIENCE)
+            reader.join(deadline - time.monotonic())
+        except subprocess.TimeoutExpired:
+            pass
+        finally:
+            is_late = process.poll() is None or reader.is_alive()
+            process.kill()
+            process.wait()
+        if is_late:
+            raise PasswordCommandError(f"{self._what} did not end within {PATIENCE:g} seconds")
+        return found[0]
+
+    @property
+    def _what(self) -> str:
+        return f"password_command: {self.words[0]}"
+
+
+def password_source(
+    password: Password | None,
+    file: str | os.PathLike[str] | None,
+    command: str | Sequence[str] | None,
+) -> Password | None:
+    """Returns the password of the keywords with these names; None if none is given.
+
+    Raises:
+        ConfigError: More than one is given, or the command is not valid.
+    """
+    given = {"password": password, "password_file": file, "password_command": command}
+    names = [name for name, value in given.items() if value is not None]
+    if len(names) > 1:
+        raise ConfigError(f"{' and '.join(names)}: give one of them")
+    if file is not None:
+        return PasswordFile(Path(file))
+    return password if command is None else PasswordCommand.parse(command)
 
 
 def password_bytes(password: Password) -> bytes:
@@ -45,3 +161,20 @@ def password_bytes(password: Password) -> bytes:
     # bytes() also accepts other types, such as int, with an unintended result.
     kind = type(value).__name__
     raise ConfigError(f"the password is neither text nor bytes, but a {kind}")
+
+
+def _read(output: IO[bytes] | None, found: list[bytes]) -> None:
+    """Reads the first line of an output, and the rest, so that the program can end."""
+    assert output is not None  # noqa: S101 - it is a pipe
+    with output:
+        found.append(output.readline(LONGEST + len("\r\n") + 1))
+        while output.read(LONGEST):
+            pass
+
+
+def _first_line(line: bytes) -> bytes:
+    return line.rstrip(b"\r\n")
+
+
+def _ended(code: int) -> str:
+    return f"exit code {code}" if code > 0 else f"ended by signal {-code}"

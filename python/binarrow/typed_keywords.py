@@ -127,6 +127,7 @@ class LoginKeywords(TypedDict, total=False):
 
     password: Password | None
     password_file: str | os.PathLike[str] | None
+    password_command: str | Sequence[str] | None
     option_file: str | os.PathLike[str] | None
     tls: Literal["disabled", "preferred", "required", "verify_ca", "verify_identity"] | None
     tls_ca: str | os.PathLike[str] | bytes | None

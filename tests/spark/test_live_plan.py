@@ -222,6 +222,11 @@ def test_places() -> None:
             parse_timestamp(bad)
 
 
+def test_the_driver_runs_the_command_of_a_password() -> None:
+    given = {"host": "db", "user": "u", "table": "shop.t", "passwordCommand": "printf 'a b'"}
+    assert SourceOptions.parse(given).place.target.secret() == b"a b"
+
+
 SERVER = {"host": "db", "user": "u", "password": "hidden", "table": "shop.t"}
 
 

@@ -66,6 +66,7 @@ _FLAGS = (
         default=False,
     ),
     _parameter("password_file", Annotated[Path | None, _flag("password_file")]),
+    _parameter("password_command", Annotated[str | None, _flag("password_command")]),
     _parameter("option_file", Annotated[Path | None, _flag("option_file")]),
     _parameter("tls", Annotated[Tls | None, _flag("tls")]),
     _parameter("tls_ca", Annotated[Path | None, _flag("tls_ca")]),
@@ -78,6 +79,7 @@ class Login:
 
     ask_password: bool
     password_file: Path | None
+    password_command: str | None
     option_file: Path | None
     tls: Tls | None
     tls_ca: Path | None
@@ -89,6 +91,7 @@ class Login:
                 url,
                 password=_asked() if self.ask_password else None,
                 password_file=self.password_file,
+                password_command=self.password_command,
                 option_file=self.option_file,
                 tls=None if self.tls is None else self.tls.value,
                 tls_ca=self.tls_ca,
@@ -96,8 +99,8 @@ class Login:
         except binarrow.AuthenticationError as error:
             if "using password: NO" in str(error):
                 error.add_note(
-                    "no password was given: use --password, --password-file, --option-file or"
-                    " MYSQL_PWD"
+                    "no password was given: use --password, --password-file, --password-command,"
+                    " --option-file or MYSQL_PWD"
                 )
             raise
 
@@ -111,7 +114,7 @@ def _asked() -> str:
     if not sys.stdin.isatty():
         raise binarrow.ConfigError(
             "--password needs a terminal, but standard input is not one: use --password-file,"
-            " --option-file or MYSQL_PWD"
+            " --password-command, --option-file or MYSQL_PWD"
         )
     try:
         return getpass.getpass("Password: ")

@@ -19,6 +19,7 @@ from binarrow.options.option import (
 CONNECT = frozenset({"connect"})
 LOGIN = CONNECT | {"login"}
 
+COMMAND = Kind("command", "str | Sequence[str]")
 PASSWORD = Kind("text", "Password")
 SERVER_COMMANDS = dict.fromkeys(("at", "check", "find", "sync", "tail", "undo", "verify"))
 
@@ -94,6 +95,33 @@ OPTIONS = (
             SERVER_COMMANDS,
             "FILE",
             "A file whose first line is the password; only its owner should be able to read it.",
+        ),
+    ),
+    Option(
+        "password_command",
+        COMMAND,
+        None,
+        """
+        A command that prints the password; the first line of its output is the password.
+
+        It is run for each connection, without a shell: spaces separate its words, and quotation
+        marks keep spaces, as in a shell. A list contains the words themselves. If it fails,
+        :func:`connect` raises a :class:`ConfigError`, and a stream retries, as after a lost
+        connection. After 60 seconds, the command is killed. Errors contain the name of its program,
+        and not its output or its arguments.
+        """,
+        LOGIN,
+        Spark(
+            of="server",
+            doc="a command that the driver runs for each batch, without a shell. The first line of"
+            " its output is the password",
+        ),
+        Flag(
+            "--password-command",
+            SERVER_COMMANDS,
+            "COMMAND",
+            "A command whose output's first line is the password, such as 'pass show repl'. It is"
+            " run without a shell for each connection.",
         ),
     ),
     Option(

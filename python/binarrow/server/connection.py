@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import Literal
 
 from binarrow.password import Password
@@ -20,6 +21,7 @@ def connect(
     user: str | None = None,
     password: Password | None = None,
     password_file: str | os.PathLike[str] | None = None,
+    password_command: str | Sequence[str] | None = None,
     socket: str | os.PathLike[str] | None = None,
     option_file: str | os.PathLike[str] | None = None,
     tls: TlsMode | None = None,
@@ -61,6 +63,14 @@ def connect(
         password_file: A file whose first line is the password.
 
             It is read for each connection. Only its owner should be able to read it.
+        password_command: A command that prints the password; the first line of its output is the
+            password.
+
+            It is run for each connection, without a shell: spaces separate its words, and quotation
+            marks keep spaces, as in a shell. A list contains the words themselves. If it fails,
+            :func:`connect` raises a :class:`ConfigError`, and a stream retries, as after a lost
+            connection. After 60 seconds, the command is killed. Errors contain the name of its
+            program, and not its output or its arguments.
         socket: The path of a Unix socket, instead of a host.
         option_file: A file such as ``~/.my.cnf``: its section ``[client]`` provides the host, the
             user, the password and TLS. Files that it includes are read too.
@@ -119,6 +129,7 @@ def connect(
             user=user,
             password=password,
             password_file=password_file,
+            password_command=password_command,
             socket=socket,
             option_file=option_file,
             keywords=keywords,

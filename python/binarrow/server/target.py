@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import getpass
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import unquote, unquote_to_bytes
 
 from binarrow._native import ConfigError, ConnectionSpec, Url
 from binarrow.advice import message
-from binarrow.password import Password, PasswordFile, password_bytes
+from binarrow.password import Password, password_bytes, password_source
 from binarrow.server.option_file import read_section
 
 DEFAULT_PORT = 3306
@@ -107,22 +107,19 @@ def target(
     user: str | None = None,
     password: Password | None = None,
     password_file: str | os.PathLike[str] | None = None,
+    password_command: str | Sequence[str] | None = None,
     socket: str | os.PathLike[str] | None = None,
     option_file: str | os.PathLike[str] | None = None,
     keywords: Mapping[str, object] | None = None,
     environ: Mapping[str, str] | None = None,
 ) -> Target:
     """Returns the target; keywords override the URL, then the option file, then the environment."""
-    if password is not None and password_file is not None:
-        raise ConfigError("password and password_file: give one of them")
-    if password_file is not None:
-        password = PasswordFile(Path(password_file))
     given = _Parts(
         hosts=[(_without_brackets(host), None)] if host is not None else [],
         port=None if port is None else _port(str(port), "port"),
         socket=None if socket is None else os.fspath(socket),
         user=user,
-        password=password,
+        password=password_source(password, password_file, password_command),
         keywords={key: value for key, value in (keywords or {}).items() if value is not None},
     )
     parts = [

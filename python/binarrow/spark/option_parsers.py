@@ -103,6 +103,7 @@ def _name_case(value: str) -> int:
 OF_KIND: dict[str, Callable[[str], Any]] = {
     "bytes": parse_byte_size,
     "codes": _numbers,
+    "command": str,
     "count": _count,
     "flag": _boolean,
     "history": str,

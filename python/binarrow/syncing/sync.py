@@ -54,6 +54,7 @@ def sync(
     on_commit: Callable[[SyncSummary], object] = lambda _: None,
     is_stopped: Callable[[], bool] = lambda: False,
     password_file: str | os.PathLike[str] | None = None,
+    password_command: str | Sequence[str] | None = None,
 ) -> SyncSummary:
     """Copies tables of a server into a target, and keeps them up to date with its log.
 
@@ -111,6 +112,7 @@ def sync(
         is_stopped: A function that returns true if the sync must end. It is called at least four
             times per second while changes are read.
         password_file: As for :func:`binarrow.connect`.
+        password_command: As for :func:`binarrow.connect`.
 
     Returns:
         The tables, the number of changes, and the position.
@@ -155,7 +157,9 @@ def sync(
             LOG.info("metrics: %s", url)
         server = source
         if isinstance(server, str):
-            server = stack.enter_context(connect(server, password_file=password_file))
+            server = stack.enter_context(
+                connect(server, password_file=password_file, password_command=password_command)
+            )
         stack.enter_context(place.lock())
         stored = place.load()
         state, copy = stored if stored is not None else (None, None)

@@ -35,6 +35,7 @@ def verify(
     on_progress: Callable[[VerifyProgress], object] = lambda _: None,
     on_table: Callable[[Name, VerifiedTable], object] = lambda _name, _result: None,
     password_file: str | os.PathLike[str] | None = None,
+    password_command: str | Sequence[str] | None = None,
 ) -> VerifySummary:
     """Compares the tables of a server with the target that :func:`binarrow.sync` has written.
 
@@ -63,6 +64,7 @@ def verify(
         on_progress: A function that is called while rows are read.
         on_table: A function that is called after each table, with its name and result.
         password_file: As for :func:`binarrow.connect`.
+        password_command: As for :func:`binarrow.connect`.
 
     Returns:
         The result of each table. The result is ``"MATCH"`` or ``"MISMATCH"`` only if it is certain.
@@ -99,7 +101,9 @@ def verify(
             )
         server = source
         if isinstance(server, str):
-            server = stack.enter_context(connect(server, password_file=password_file))
+            server = stack.enter_context(
+                connect(server, password_file=password_file, password_command=password_command)
+            )
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="binarrow-verify-")))
         summary = VerifySummary()
         for name in selected(server, state, included, excluded):

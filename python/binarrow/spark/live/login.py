@@ -25,7 +25,7 @@ STREAM_DEFAULTS: Mapping[str, float] = {
 }
 """The keywords of streams, with their defaults."""
 
-_PLACES = ("password", "password_file", "option_file")
+_PLACES = ("password", "password_file", "password_command", "option_file")
 
 
 def check_no_secret(what: str, url: str, instead: str) -> None:

@@ -165,7 +165,10 @@ def _names(*of: str) -> list[str]:
     return [name for name, each in spark_options().items() if each.spark and each.spark.of in of]
 
 
-_PLACES = ("host", "port", "user", "password", "password_file", "socket", "option_file")
+_PLACES = (
+    *("host", "port", "user", "socket", "option_file"),
+    *("password", "password_file", "password_command"),
+)
 
 _PLACE_KEYWORDS = {
     option.spark_name: option.name for option in keywords_of("connect") if option.name in _PLACES

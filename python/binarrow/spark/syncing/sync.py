@@ -61,6 +61,7 @@ def sync(
     files: Literal["auto", "spark"] = "auto",
     checkpoint: str | os.PathLike[str] | None = None,
     password_file: str | os.PathLike[str] | None = None,
+    password_command: str | None = None,
     options: Mapping[str, str] | None = None,
 ) -> StreamingQuery:
     """Starts one query that copies tables of a server, and follows its log, which is read once.
@@ -123,6 +124,8 @@ def sync(
         checkpoint: The folder of the query's checkpoint. By default ``_binarrow_spark`` in a local
             folder ``target``; other targets need it.
         password_file: A file on the driver with the password in its first line.
+        password_command: A command that the driver runs without a shell. The first line of its
+            output is the password.
         options: Other options of the data source, such as ``{"tls": "verify_ca"}``. With
             ``startingOffsets``, no rows are loaded. Without a local checkpoint, a load needs
             ``snapshotStateFile``.
@@ -151,7 +154,7 @@ def sync(
     folder = _checkpoint(place, checkpoint)
     given = {
         **_selection(tables, exclude_tables),
-        **_source(url, password_file),
+        **_source(url, password_file, password_command),
         "truncates": "emit_all",
         "startingOffsets": SNAPSHOT,
         **_own(options or {}),
@@ -197,7 +200,8 @@ def sync(
 
 
 _RESERVED = (
-    *("url", "tables", "table", "excludeTables", "truncates", "passwordFile", "layout", "envelope"),
+    *("url", "tables", "table", "excludeTables", "truncates", "layout", "envelope"),
+    *("passwordFile", "passwordCommand"),
     *("envelopePrefix", "json", "operations", "where", "oldValue", "splitKeyUpdates"),
 )
 """Options that the arguments set, or without which a target would be wrong."""
@@ -270,10 +274,15 @@ def _selection(tables: str | Sequence[str], excluded: str | Sequence[str] | None
     return found
 
 
-def _source(url: str, password_file: str | os.PathLike[str] | None) -> dict[str, str]:
-    if password_file is None:
-        return {"url": url}
-    return {"url": url, "passwordFile": str(Path(password_file).absolute())}
+def _source(
+    url: str, password_file: str | os.PathLike[str] | None, password_command: str | None
+) -> dict[str, str]:
+    given = {"url": url}
+    if password_file is not None:
+        given["passwordFile"] = str(Path(password_file).absolute())
+    if password_command is not None:
+        given["passwordCommand"] = password_command
+    return given
 
 
 def _own(options: Mapping[str, str]) -> dict[str, str]:
