@@ -219,7 +219,7 @@ def test_random_statements(source: Source, monkeypatch: pytest.MonkeyPatch) -> N
                     with suppress(pymysql.err.MySQLError):  # a key that exists or does not
                         session.execute(statement)
             session.execute("COMMIT")
-        limited = partial(Settings, max_rows=chosen.choice((1, 7, 250_000)))
+        limited = partial(Settings, max_rows_per_commit=chosen.choice((1, 7, 250_000)))
         monkeypatch.setattr(import_module("binarrow.syncing.sync"), "Settings", limited)
         summary = source.sync(every=chosen.choice((0, 10)))
         repeated += number > 0 and not any(one.loads for one in summary.tables.values())

@@ -130,6 +130,7 @@ def command(
             help="The maximum time between two commits.",
         ),
     ] = 10.0,
+    max_rows_per_commit: Annotated[int, flag("max_rows_per_commit", min=1)] = 250_000,
     mode: Annotated[
         Mode,
         typer.Option(
@@ -238,6 +239,7 @@ def command(
                 mode=mode.value,
                 once=once,
                 every=every,
+                max_rows_per_commit=max_rows_per_commit,
                 schema_changes=schema_changes.value,
                 on_truncate=on_truncate.value,
                 on_drop=on_drop.value,

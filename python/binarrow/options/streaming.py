@@ -149,6 +149,18 @@ OPTIONS = (
         Spark(of="server", default="262144"),
     ),
     Option(
+        "max_rows_per_commit",
+        COUNT,
+        250_000,
+        """
+        The number of rows after which ``sync`` commits before ``every`` seconds have passed. An
+        update in the mode ``history`` is two rows.
+
+        A commit can contain a part of a transaction. It also begins after 64 MiB of rows.
+        """,
+        flag=Flag("--max-rows-per-commit", {"sync": 250_000}, "ROWS"),
+    ),
+    Option(
         "max_rows_per_second",
         COUNT,
         None,

@@ -44,6 +44,9 @@ if TYPE_CHECKING:
 ITEMS: Sequence[MarkerKind] = ("schema_change", "truncate", "unlogged_change")
 """The items of a stream; the last one is not for a history."""
 
+BATCH_ROWS = 1 << 16
+"""The maximum number of rows that a commit can contain above its limit."""
+
 PATIENCE = 0.25
 """Seconds to wait for changes before it is checked whether the sync is to end."""
 
@@ -206,6 +209,7 @@ class Follower:
             include=ITEMS[:2] if is_history else ITEMS,
             history=self._structures.history,
             types=TYPES,
+            batch_rows=min(self._settings.max_rows_per_commit, BATCH_ROWS),
             envelope=list(ENVELOPE),
             envelope_prefix=PREFIX,
             old_value=is_history,

@@ -47,7 +47,7 @@ class Pending:
     def is_full(self) -> bool:
         """True if no more rows may be added before a commit."""
         limits = self._settings
-        return self._rows >= limits.max_rows or self._bytes >= limits.max_bytes
+        return self._rows >= limits.max_rows_per_commit or self._bytes >= limits.max_bytes
 
     @property
     def is_due(self) -> bool:
@@ -57,7 +57,8 @@ class Pending:
     def is_larger_than(self, multiple: int) -> bool:
         """True if the rows are more than a multiple of the limits."""
         limits = self._settings
-        return self._rows > multiple * limits.max_rows or self._bytes > multiple * limits.max_bytes
+        rows, size = (multiple * one for one in (limits.max_rows_per_commit, limits.max_bytes))
+        return self._rows > rows or self._bytes > size
 
     def has_operation(self, name: Name) -> bool:
         """True if the next commit has operations of a table besides its last rows."""

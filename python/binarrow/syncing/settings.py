@@ -55,7 +55,7 @@ class Settings:
     max_rows_per_second: int | None = None
     rows_from: Server | None = None
     """A replica from which existing rows are read."""
-    max_rows: int = 250_000
+    max_rows_per_commit: int = 250_000
     """The number of rows in memory at which they are committed before the interval ends."""
     max_bytes: int = 64 << 20
     """The number of bytes in memory at which they are committed."""
@@ -92,7 +92,7 @@ class Settings:
         for name in ("every", "busy_timeout"):
             if not getattr(self, name) >= 0:
                 raise ConfigError(f"{name} is a number of seconds")
-        for name in ("max_rows", "max_bytes"):
+        for name in ("max_rows_per_commit", "max_bytes"):
             if getattr(self, name) < 1:
                 raise ConfigError(f"{name} is at least 1")
 

@@ -40,6 +40,7 @@ def sync(
     mode: Mode = "mirror",
     once: bool = False,
     every: float = 10.0,
+    max_rows_per_commit: int = 250_000,
     schema_changes: SchemaChanges = "follow",
     on_truncate: OnTruncate = "apply",
     on_drop: OnDrop = "keep",
@@ -81,8 +82,9 @@ def sync(
             ``"scd2"``: it has all versions of rows, with ``_valid_from``, ``_valid_to``,
             ``_valid_from_version`` and ``_valid_to_version``.
         once: If true, the sync ends at the current end of the log.
-        every: The maximum number of seconds between two commits. If many rows arrive, sync commits
-            earlier.
+        every: The maximum number of seconds between two commits.
+        max_rows_per_commit: The number of rows after which sync commits earlier. It also commits
+            after 64 MiB of rows. A commit can contain a part of a transaction.
         schema_changes: ``"follow"`` applies ALTER TABLE to the target. ``"widen"`` applies it if it
             adds columns that are nullable or have a default, or if types become larger, and raises
             an error before any other change of columns. ``"fail"`` raises an error before each
@@ -131,6 +133,7 @@ def sync(
         mode=mode,
         once=once,
         every=every,
+        max_rows_per_commit=max_rows_per_commit,
         schema_changes=schema_changes,
         on_truncate=on_truncate,
         on_drop=on_drop,
