@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
-from binarrow._native import PastRows, SchemaChange, SchemaError, Truncate
+from binarrow._native import (
+    BinarrowWarning,
+    PastRows,
+    SchemaChange,
+    SchemaError,
+    Truncate,
+    UnmatchedPatternWarning,
+    UnsupportedEventError,
+)
 
 PREFIX = "binarrow "
 """The prefix of envelope columns, which the columns of a table are unlikely to have."""
@@ -16,6 +26,27 @@ FORM: Mapping[str, Any] = {
     "split_key_updates": False,
 }
 """Keywords of reads."""
+
+
+@contextmanager
+def no_missing_changes(table: str) -> Iterator[None]:
+    """Turns a warning into an error: an XA transaction whose rows are before the read.
+
+    The table may have no changes: that is no reason for a warning.
+
+    Raises:
+        UnsupportedEventError: The log commits such a transaction.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnmatchedPatternWarning)
+        warnings.filterwarnings("error", "XA COMMIT at ", BinarrowWarning)
+        try:
+            yield
+        except BinarrowWarning as warning:
+            raise UnsupportedEventError(
+                f"{table}: {warning}. It is not known if it changed the table: choose a"
+                " moment after the XA COMMIT"
+            ) from None
 
 
 def check_statement(item: object, where: str) -> None:
@@ -43,4 +74,4 @@ def check_statement(item: object, where: str) -> None:
     )
 
 
-__all__ = ["FORM", "PREFIX", "check_statement"]
+__all__ = ["FORM", "PREFIX", "check_statement", "no_missing_changes"]

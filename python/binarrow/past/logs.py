@@ -227,7 +227,7 @@ def _named(source: Source, storage_options: dict[str, Any] | None) -> dict[str, 
         )
     named = {}
     for path in paths:
-        name = PurePosixPath(path.replace("\\", "/")).name
+        name = PurePosixPath(shown_uri(path).replace("\\", "/")).name
         for suffix in PACKED:
             name = name.removesuffix(suffix)
         if not NUMBERED.fullmatch(name):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal
@@ -13,10 +12,9 @@ from binarrow._native import (
     PastRows,
     Position,
     SchemaError,
-    UnmatchedPatternWarning,
     parse_place,
 )
-from binarrow.past.changes import FORM, PREFIX, check_statement
+from binarrow.past.changes import FORM, PREFIX, check_statement, no_missing_changes
 from binarrow.past.logs import ArchivedLog, ServerLog
 from binarrow.past.moment import start_of
 from binarrow.past.rows_at import RowsAt
@@ -144,9 +142,7 @@ class LaterRows:
             ConfigError: The moment is before the rows, or after the end of the log.
             SchemaError: A statement changed or emptied the table in between.
         """
-        with warnings.catch_warnings():
-            # The table may have no changes.
-            warnings.simplefilter("ignore", UnmatchedPatternWarning)
+        with no_missing_changes(self._table):
             stop = self._stop(moment, before=before)
             if stop is not None and (stop.file, stop.offset) == self._place():
                 return

@@ -20,12 +20,11 @@ from binarrow._native import (
     SchemaError,
     TableRows,
     UnloggedChange,
-    UnmatchedPatternWarning,
     UnsupportedEventError,
     read_table,
 )
 from binarrow.advice import message
-from binarrow.past.changes import FORM, PREFIX, check_statement
+from binarrow.past.changes import FORM, PREFIX, check_statement, no_missing_changes
 from binarrow.past.join import Join
 
 if TYPE_CHECKING:
@@ -161,9 +160,7 @@ class TableRead:
 
     def _add(self, opened: BinlogReader[Any] | Stream[Any]) -> Position | None:
         """Adds changes. Returns the place of their end."""
-        with warnings.catch_warnings(), opened as log:
-            # The table may have no changes.
-            warnings.simplefilter("ignore", UnmatchedPatternWarning)
+        with no_missing_changes(self.table), opened as log:
             for item in self._items(log):
                 if isinstance(item, ChangeBatch):
                     self.past.add(item)
