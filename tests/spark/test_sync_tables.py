@@ -138,10 +138,11 @@ class Altered:
             set_property=self.properties.__setitem__, unset_property=self.properties.pop
         )
 
-    def check(self, policy, *columns, statement=None, created=None):
+    def check(self, policy, *columns, statement=None, created=None, version=-1):
         """Returns why columns are not permitted, in a new run."""
         own = [Column(**one) for one in columns]
-        structure = Structure(StructType(), ("id",), described=TableSchema(*NAME, own))
+        described = TableSchema(*NAME, own)
+        structure = Structure(StructType(), ("id",), version, "server", described)
         changes = ColumnChanges(Policies(schema_changes=policy))
         if created:
             self.properties |= changes.properties(structure)
@@ -172,8 +173,12 @@ INT, BIGINT, SMALLINT, MORE = (
 def test_wider_columns():
     table = Altered()
     assert table.check("widen", INT, created=True) is None
-    assert table.check("widen", BIGINT, MORE) is None
-    assert table.check("widen", BIGINT, MORE) is None
+    # Without the structure before it, the statement may change values. It may be in a later batch.
+    wider, later = (Alteration((version, -1), changes_rows=True) for version in (5, 7))
+    assert "changes existing values" in str(table.check("widen", INT, MORE, statement=wider))
+    assert table.check("widen", BIGINT, MORE, statement=wider, version=6) is None
+    assert table.check("widen", BIGINT, MORE, statement=wider) is None
+    assert "changes existing values" in str(table.check("widen", BIGINT, MORE, statement=later))
     refused = table.check("widen", SMALLINT, MORE)
     assert "the column id gets the type SMALLINT, not BIGINT" in str(refused)
     assert "reload='shop.t'" in str(refused)

@@ -1,15 +1,20 @@
 """The policy for changes of columns: ``follow``, ``widen`` or ``fail``.
 
 With ``widen`` and ``fail``, a property of each table in the target contains the columns that the
-server had when its changes were last permitted. They are compared with those that it has now. The
+server had when their changes were last permitted. They are compared with those that it has now. The
 stream also returns statements that drop or rename columns, or change existing values: these are not
 permitted either, although the columns may be the same afterwards.
+
+Without the structures before it, a statement that makes a type wider counts as one that may change
+values. So the property also contains the version of the log at which wider types were found: such
+statements up to it are permitted.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from binarrow import Column, SchemaError, TableSchema
@@ -30,24 +35,65 @@ _STORED = ("name", "type", "nullable", "charset", "generated", "members")
 """The properties of a column that are compared."""
 
 
+@dataclass(frozen=True)
+class _Permitted:
+    """The columns of a table whose changes were permitted."""
+
+    columns: tuple[Column, ...]
+    widened: int = -1
+    """The version of the log at which a wider type was found; -1 if there was none."""
+    server: str = ""
+    """The id of the server whose log the version refers to."""
+
+    @classmethod
+    def of(cls, described: TableSchema) -> _Permitted:
+        """Returns the columns of a structure."""
+        found = [{key: getattr(column, key) for key in _STORED} for column in described.columns]
+        return cls(tuple(Column(**column) for column in found))
+
+    @classmethod
+    def from_json(cls, text: str) -> _Permitted:
+        """Parses the text of :meth:`to_json`."""
+        stored = json.loads(text)
+        columns = tuple(Column(**column) for column in stored.pop("columns"))
+        return cls(columns, **stored)
+
+    def to_json(self) -> str:
+        """Returns the property of the table."""
+        columns = [
+            {key: value for key in _STORED if (value := getattr(column, key)) not in (None, ())}
+            for column in self.columns
+        ]
+        return json.dumps({"columns": columns, "widened": self.widened, "server": self.server})
+
+    def types(self) -> dict[str, str]:
+        """Returns the types of the columns."""
+        return {column.name: column.type for column in self.columns}
+
+    def has_other_types(self, other: _Permitted) -> bool:
+        """True if columns of both have other types."""
+        own, others = self.types(), other.types()
+        return any(others.get(name, kind) != kind for name, kind in own.items())
+
+
 class ColumnChanges:
     """Permits or refuses changes of the columns of tables."""
 
     def __init__(self, policies: Policies) -> None:
         self._policy = policies.schema_changes
-        self._stored: dict[Name, str] = {}
-        """The value of the property, of tables that have it."""
+        self._permitted: dict[Name, _Permitted] = {}
+        """The content of the property, of tables that have it."""
 
     def properties(self, structure: Structure | None) -> dict[str, str]:
         """Returns the properties of a new table; none if the server has no such table."""
         if self._policy == "follow" or structure is None or structure.described is None:
             return {}
-        return {COLUMNS: _text(structure.described)}
+        return {COLUMNS: _Permitted.of(structure.described).to_json()}
 
     def restore(self, name: Name, properties: Mapping[str, str]) -> None:
         """Reads the state of a table from its properties."""
         if COLUMNS in properties:
-            self._stored[name] = properties[COLUMNS]
+            self._permitted[name] = _Permitted.from_json(properties[COLUMNS])
 
     def check(self, table: Table, documents: Documents | None) -> None:
         """Checks that the policy permits the changes of columns since the last check.
@@ -63,7 +109,10 @@ class ColumnChanges:
         if table.is_dropped or described is None:
             return
         if self._policy != "follow":
-            why = self._refusal(table, described, documents)
+            why = self._refusal(table, described)
+            statements = [] if documents is None else documents.alterations
+            for statement in statements if why is None else ():
+                why = why or self._refusal_of(statement, table, described)
             if why is not None:
                 raise SchemaError(
                     f"{shown(table.name)} was altered: {why}. Continue with"
@@ -74,72 +123,68 @@ class ColumnChanges:
 
     def accept(self, table: Table) -> None:
         """Stores the columns that the server has now as permitted."""
-        described = table.structure.described
-        stored = self._stored.get(table.name)
-        if described is None or stored == _text(described):
+        structure, name = table.structure, table.name
+        if structure.described is None:
+            return
+        stored, found = self._permitted.get(name), _Permitted.of(structure.described)
+        if stored is not None and stored.columns == found.columns:
             return
         if self._policy != "follow":
-            self._stored[table.name] = _text(described)
-            table.mirror.set_property(COLUMNS, _text(described))
+            if stored is not None:
+                found = replace(found, widened=stored.widened, server=stored.server)
+                if stored.has_other_types(found):
+                    found = replace(found, widened=structure.version, server=structure.server)
+            self._permitted[name] = found
+            table.mirror.set_property(COLUMNS, found.to_json())
         elif stored is not None:  # it would be old for a later run with another policy
-            del self._stored[table.name]
+            del self._permitted[name]
             table.mirror.unset_property(COLUMNS)
 
-    def _refusal(
-        self, table: Table, described: TableSchema, documents: Documents | None
-    ) -> str | None:
-        """Returns why changes of columns are not permitted; None if they are."""
-        for statement in () if documents is None else documents.alterations:
-            why = _refusal_of(statement)
-            if why is not None:
-                return why
-        stored = self._stored.get(table.name)
+    def _refusal(self, table: Table, described: TableSchema) -> str | None:
+        """Returns why other columns are not permitted; None if they are."""
+        stored = self._permitted.get(table.name)
         if stored is None:
-            return self._refusal_by_types(table)
-        before = _columns(stored, table.name)
+            return _refusal_by_types(table)
         if self._policy == "widen":
-            return refusal(before, described)
-        old, new = ([(one.name, one.type) for one in each.columns] for each in (before, described))
-        changed = [name for name, _ in set(old) ^ set(new)]
+            return refusal(TableSchema(*table.name, stored.columns), described)
+        old, new = stored.types(), _Permitted.of(described).types()
+        changed = {name for name, _ in old.items() ^ new.items()}
         if not changed:
             return None
-        return f"columns were added or dropped or have other types: {', '.join(sorted({*changed}))}"
+        return f"columns were added or dropped or have other types: {', '.join(sorted(changed))}"
 
-    @staticmethod
-    def _refusal_by_types(table: Table) -> str | None:
-        """Compares the columns of the target with those of the server, by their types in Spark."""
-        held = {field.name: field.dataType.simpleString() for field in table.held().fields}
-        own = {field.name: field.dataType.simpleString() for field in table.own}
-        new = [name for name, kind in own.items() if held.get(name) != kind]
-        if not new:
+    def _refusal_of(
+        self, statement: Alteration, table: Table, described: TableSchema
+    ) -> str | None:
+        """Returns why a statement is not permitted; None if it is."""
+        if statement.dropped_columns:
+            return f"the column {statement.dropped_columns[0]} is dropped"
+        for column, to in statement.renamed_columns:
+            if column != to:
+                return f"the column {column} is renamed to {to}"
+        stored = self._permitted.get(table.name)
+        if not statement.changes_rows or (
+            stored is not None
+            and (
+                stored.has_other_types(_Permitted.of(described))
+                or (stored.server == table.structure.server and statement.version <= stored.widened)
+            )
+        ):
             return None
-        return (
-            f"columns were added or have other types: {', '.join(new)}; the columns before the"
-            " statement are not known"
-        )
+        return "it changes existing values"
 
 
-def _refusal_of(statement: Alteration) -> str | None:
-    """Returns why a statement is not permitted; None if it only changes the case of names."""
-    if statement.dropped_columns:
-        return f"the column {statement.dropped_columns[0]} is dropped"
-    for column, to in statement.renamed_columns:
-        if column != to:
-            return f"the column {column} is renamed to {to}"
-    return "it changes existing values" if statement.changes_rows else None
-
-
-def _text(described: TableSchema) -> str:
-    columns = [{key: getattr(column, key) for key in _STORED} for column in described.columns]
-    left_out = (None, (), "")
-    return json.dumps(
-        [{key: value for key, value in each.items() if value not in left_out} for each in columns]
+def _refusal_by_types(table: Table) -> str | None:
+    """Compares the columns of the target with those of the server, by their types in Spark."""
+    held = {field.name: field.dataType.simpleString() for field in table.held().fields}
+    own = {field.name: field.dataType.simpleString() for field in table.own}
+    new = [name for name, kind in own.items() if held.get(name) != kind]
+    if not new:
+        return None
+    return (
+        f"columns were added or have other types: {', '.join(new)}; the columns before the"
+        " statement are not known"
     )
-
-
-def _columns(text: str, name: Name) -> TableSchema:
-    columns = [Column(**column) for column in json.loads(text)]
-    return TableSchema(*name, columns)
 
 
 __all__ = ["COLUMNS", "ColumnChanges"]

@@ -37,6 +37,11 @@ class Alteration:
         return cls(place, stored["changes_rows"], tuple(stored["dropped_columns"]), renamed)
 
     @property
+    def version(self) -> int:
+        """The version of the statement."""
+        return self.place[0]
+
+    @property
     def columns(self) -> set[str]:
         """The columns that may have other values afterwards: old and new names."""
         return {*self.dropped_columns, *(name for pair in self.renamed_columns for name in pair)}
