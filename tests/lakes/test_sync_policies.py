@@ -109,21 +109,15 @@ def test_policies(
     finish(synced.start(once=True, schema_changes="widen"))
     synced.check("orders", "keyless")
     server.execute(
-        "ALTER TABLE shop.users MODIFY COLUMN id SMALLINT",
         "ALTER TABLE shop.orders DROP COLUMN more",
         "ALTER TABLE shop.orders ADD COLUMN more INT",
         "INSERT INTO shop.orders VALUES (6, 'x', 1, NULL, 6, 7)",
-        "INSERT INTO shop.users VALUES (9)",
     )
     synced.keywords["schema_changes"] = "widen"
-    for more, message in (
-        ({}, "shop.orders was altered: the column more is dropped"),
-        ({"reload": "shop.orders"}, "shop.users was altered: the column id gets the type SMALLINT"),
-    ):
-        query = synced.start(once=True, **more)
-        with pytest.raises(Exception, match=message):
-            query.awaitTermination(WAIT)
-    synced.keywords["schema_changes"] = "follow"
+    query = synced.start(once=True)
+    with pytest.raises(Exception, match="the column more is dropped"):
+        query.awaitTermination(WAIT)
+    synced.keywords["reload"] = "shop.orders"
     synced.run()
     synced.check("orders", "users")
 
