@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
 from pyspark.sql.types import IntegerType, LongType, ShortType, StructField, StructType
 
 from binarrow import Column, SchemaError, TableSchema
+from binarrow.spark.schema import HAS_DEFAULT, NULLABLE
 from binarrow.spark.syncing import tables as module
 from binarrow.spark.syncing.column_changes import COLUMNS, ColumnChanges
 from binarrow.spark.syncing.documents import Alteration, Batch, Documents
@@ -126,6 +128,27 @@ def test_statements_before_a_table_was_emptied():
     later = found.after(5)
     assert later is not None
     assert later.altered == (other,)
+
+
+@pytest.mark.parametrize(
+    ("statement", "expected"),
+    [
+        (Alteration((5, -1), dropped_columns=("n",)), ("N",)),
+        (Alteration((5, -1), renamed_columns=(("n", "m"), ("m", "n"))), ("N", "m")),
+        (Alteration((5, -1), dropped_columns=("gone",)), ()),
+        (Alteration((5, -1), changes_rows=True), ()),
+    ],
+)
+def test_columns_that_get_the_names_of_others(statement, expected):
+    """The batch after it may contain the statement that adds a column of the name again."""
+    without_default = {HAS_DEFAULT: "false", NULLABLE: "true"}
+    own = [StructField(name, IntegerType(), metadata=without_default) for name in ("id", "N", "m")]
+    mirror = SimpleNamespace(set_property=lambda key, value: None)
+    documents = Documents((6, 0), altered=(statement,))
+    for emptied in (None, (6, -1)):
+        found = replace(documents, emptied=emptied)
+        columns = FilledColumns({}).begin(mirror, NAME, own, own, found)
+        assert columns == (expected if emptied is None else ())
 
 
 class Altered:
