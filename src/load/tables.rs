@@ -60,14 +60,16 @@ pub(super) fn check_key(rows: &TableRows, read: &RowsRead, is_first: bool) -> Re
 pub(super) fn check_named(filter: &TableFilter, tables: &[TableName]) -> Result<()> {
     match filter.names_without_wildcards().find(|name| !tables.contains(name)) {
         None => Ok(()),
-        Some(name) => Err(not_there(&name)),
+        Some(name) => Err(not_there(&name.database, &name.table)),
     }
 }
 
-fn not_there(name: &dyn std::fmt::Display) -> Error {
+fn not_there(database: &str, table: &str) -> Error {
+    let name = full_name(database, table);
     Error::schema(format!(
         "the server has no table {name}, or the user has no SELECT on it, so its rows cannot be loaded"
     ))
+    .of_table(database, table)
 }
 
 /// The tables of the server that a filter selects, in the order of their names. Views are not tables.
@@ -108,7 +110,7 @@ pub(super) fn added(
     if load.is_partial {
         let is_missing = |table: &&TableLoad| !now.iter().any(|name| is_it(table, name));
         return match load.tables.iter().find(is_missing) {
-            Some(table) if load.chunks == 0 => Err(not_there(&table.name())),
+            Some(table) if load.chunks == 0 => Err(not_there(&table.database, &table.table)),
             _ => Ok(Vec::new()),
         };
     }

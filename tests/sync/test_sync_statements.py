@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
 import duckdb
 import pytest
 from deltalake.exceptions import TableNotFoundError
 from pyiceberg.exceptions import NoSuchTableError
 
 import binarrow
+from binarrow.syncing.structures import existing_tables
 from support.sync_source import Source, each_kind, two_kinds
 
 ALTERED = (
@@ -164,6 +169,35 @@ def test_rename(table: Source, statements: list[str]) -> None:
     table.check(
         "shop.n", *(["shop.t"] if "swap" in str(statements) or len(statements) == 3 else [])
     )
+
+
+def test_a_table_that_is_replaced_when_its_load_starts(
+    source: Source, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is missing when the stream starts, and exists again when sync asks for the reason."""
+    source.execute("CREATE TABLE t (id INT PRIMARY KEY)", "INSERT INTO t VALUES (1)")
+    created = "CREATE TABLE t (id INT PRIMARY KEY, v INT DEFAULT 7)"
+    for name, *statements in (
+        ("commits", "DROP TABLE t"),
+        ("follower", created, "INSERT INTO t (id) VALUES (2)"),
+    ):
+        module = import_module(f"binarrow.syncing.{name}")
+        monkeypatch.setattr(module, "existing_tables", around(source, *statements, when=name))
+    source.sync()
+    source.check("shop.t")
+
+
+def around(source: Source, *statements: str, when: str) -> Callable[..., object]:
+    """Returns the function that asks for tables; its first call also executes statements."""
+    left = [*statements]
+
+    def ask(*arguments: Any) -> object:
+        found = existing_tables(*arguments)
+        source.execute(*left)
+        left.clear()
+        return found if when == "commits" else existing_tables(*arguments)
+
+    return ask
 
 
 def test_create_table_select(table: Source) -> None:

@@ -47,6 +47,9 @@ ITEMS: Sequence[MarkerKind] = ("schema_change", "truncate", "unlogged_change")
 BATCH_ROWS = 1 << 16
 """The maximum number of rows that a commit can contain above its limit."""
 
+STARTS = 20
+"""The maximum number of starts after a commit at which a table of a load is missing."""
+
 PATIENCE = 0.25
 """Seconds to wait for changes before it is checked whether the sync is to end."""
 
@@ -76,6 +79,8 @@ class Follower:
         """Tables that were parked while a commit was written, and the commit before it."""
         self._excluded: set[Name] = set()
         """Parked tables whose rows the stream cannot return: it leaves them out from then on."""
+        self._starts: tuple[Position | None, int] = (None, 0)
+        """A commit, and the number of starts after it at which a table of a load was missing."""
 
     def run(self, state: State | None) -> SyncSummary:
         """Loads and follows, until the end or until the sync is stopped."""
@@ -184,8 +189,8 @@ class Follower:
             try:
                 with self._stream() as stream, self._settings.progress.reading(stream):
                     return self._loop(stream)
-            except SchemaError:
-                if not self._has_lost_tables():
+            except SchemaError as error:
+                if not (self._has_lost_tables() or self._is_replaced(error)):
                     raise
                 return False
             except (PositionPurgedError, ServerIdentityError) as error:
@@ -232,6 +237,21 @@ class Follower:
         self._begin_loads(loading, position)
         self._commits.commit()
         return True
+
+    def _is_replaced(self, error: SchemaError) -> bool:
+        """True if a table of a load was missing when the stream started, and exists again.
+
+        A session may drop a table and create it again at this moment. The stream starts again at
+        the same position.
+        """
+        state = self._commits.state
+        position = None if state is None else state.position
+        loading = {split(text) for text in (position and position.loading) or ()}
+        if error.table not in loading or not self._tables.pending.is_empty:
+            return False
+        known, starts = self._starts
+        self._starts = (position, starts + 1 if position == known else 1)
+        return self._starts[1] < STARTS
 
     def _loop(self, stream: Stream[Any]) -> bool:
         while True:
