@@ -12,7 +12,7 @@ use crate::ddl::charset_clause::CharsetClause;
 use crate::ddl::column::ColumnDefinition;
 use crate::ddl::create_table::CreateTable;
 use crate::ddl::data_type::DataType;
-use crate::ddl::key::{Key, KeyKind};
+use crate::ddl::key::{Constraint, Key, KeyKind};
 use std::collections::{HashMap, HashSet};
 
 /// A table after the statement.
@@ -48,6 +48,7 @@ pub(super) fn altered(
         placed: Vec::new(),
         added: HashSet::new(),
         new_keys: Vec::new(),
+        new_foreign_keys: Vec::new(),
         convert: None,
         renamed: None,
         made: None,
@@ -71,6 +72,8 @@ struct Alter<'a> {
     /// Names of the columns that are added, in lower case.
     added: HashSet<String>,
     new_keys: Vec<Key>,
+    /// The constraints of new foreign keys, with the columns' names after the statement.
+    new_foreign_keys: Vec<Constraint>,
     /// The clause of CONVERT TO CHARACTER SET.
     convert: Option<CharsetClause>,
     renamed: Option<Name>,
@@ -281,6 +284,7 @@ impl Alter<'_> {
         }
         self.map_keys(&indexes)?;
         self.map_constraints(&indexes);
+        self.new.constraints.append(&mut self.new_foreign_keys);
         for period in &mut self.new.periods {
             for end in [&mut period.start, &mut period.end] {
                 let column = indexes.get(&end.to_lowercase());

@@ -148,6 +148,40 @@ fn character_sets() {
 }
 
 #[test]
+fn foreign_keys_on_columns_of_the_same_statement() {
+    for (statement, expected) in [
+        ("ADD d INT, ADD FOREIGN KEY (d) REFERENCES u (a) ON DELETE CASCADE", "`t_ibfk_1` (`d`)"),
+        ("ADD (d INT, CONSTRAINT f FOREIGN KEY (d) REFERENCES u (a))", "`f` (`d`)"),
+        ("ADD d INT REFERENCES u (a) ON DELETE CASCADE", "`t_ibfk_1` (`d`)"),
+        ("CHANGE a d INT, ADD FOREIGN KEY (d) REFERENCES u (a)", "`t_ibfk_1` (`d`)"),
+        (
+            "RENAME COLUMN a TO b, RENAME COLUMN b TO a, ADD FOREIGN KEY (a) REFERENCES u (a)",
+            "`t_ibfk_1` (`a`)",
+        ),
+        ("ADD FOREIGN KEY (a) REFERENCES u (a), DROP COLUMN b", "`t_ibfk_1` (`a`)"),
+        ("ADD FOREIGN KEY (a, b) REFERENCES u (a, b)", "`t_ibfk_1` (`a`,`b`)"),
+    ] {
+        for server in [MYSQL, MARIADB] {
+            let mut catalog = Catalog::new(server, 0);
+            for sql in [
+                "CREATE DATABASE d",
+                "CREATE TABLE t (a INT, b INT)",
+                &format!("ALTER TABLE t {statement}"),
+            ] {
+                catalog.apply(&ddl(server, sql));
+            }
+            let script = catalog.to_script();
+            assert!(
+                script
+                    .replace("FOREIGN KEY ", "")
+                    .contains(&format!("CONSTRAINT {expected} REFERENCES")),
+                "{statement}: {script}"
+            );
+        }
+    }
+}
+
+#[test]
 fn keys() {
     for (statement, expected) in [
         ("ADD KEY (a)", "t a:int b:int c:varchar(9)/latin1 | k:a(a)"),

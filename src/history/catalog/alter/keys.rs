@@ -31,7 +31,7 @@ impl Alter<'_> {
             }
         };
         if !key.if_not_exists || !is_there(&key) {
-            self.new.constraints.extend(key.foreign_key());
+            self.new_foreign_keys.extend(key.foreign_key());
             self.new_keys.push(key);
         }
     }
@@ -76,7 +76,7 @@ impl Alter<'_> {
         is_handle && is_null
     }
 
-    /// Adapts foreign keys to renamed and removed columns.
+    /// Adapts the foreign keys that were there before to renamed and removed columns.
     pub(super) fn map_constraints(&mut self, indexes: &HashMap<String, usize>) {
         let CreateTable { constraints, columns, .. } = &mut self.new;
         constraints.retain_mut(|constraint| {
