@@ -9,14 +9,11 @@ import os
 import random
 from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
-from functools import partial
-from importlib import import_module
 from pathlib import Path
 
 import pymysql
 import pytest
 
-from binarrow.syncing.settings import Settings
 from support import live
 from support.servers.servers import Server, Session
 from support.sync_source import SECRET, Source
@@ -200,7 +197,7 @@ def test_history_mode(source: Source) -> None:
         source.sync(mode="history")
 
 
-def test_random_statements(source: Source, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_random_statements(source: Source) -> None:
     """Commits of a few rows and of all rows; the last run begins in the middle of the log."""
     create(
         source,
@@ -214,14 +211,13 @@ def test_random_statements(source: Source, monkeypatch: pytest.MonkeyPatch) -> N
     repeated = 0
     for number in range(RUNS):
         with closing(Session(source.server, database="shop")) as session:
-            for _ in range(chosen.choice((5, 40, 200))):
+            for _ in range(chosen.choice((5, 40, 120))):
                 for statement in change(chosen):
                     with suppress(pymysql.err.MySQLError):  # a key that exists or does not
                         session.execute(statement)
             session.execute("COMMIT")
-        limited = partial(Settings, max_rows_per_commit=chosen.choice((1, 7, 250_000)))
-        monkeypatch.setattr(import_module("binarrow.syncing.sync"), "Settings", limited)
-        summary = source.sync(every=chosen.choice((0, 10)))
+        rows = chosen.choice((2, 15, 250_000))
+        summary = source.sync(every=chosen.choice((0, 10)), max_rows_per_commit=rows)
         repeated += number > 0 and not any(one.loads for one in summary.tables.values())
         source.check(*TABLES)
     assert repeated > RUNS // 3

@@ -8,7 +8,6 @@ import socket
 import subprocess
 import sys
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
@@ -156,22 +155,24 @@ def test_an_object_that_is_not_deleted(
     assert position["removals"] == []
 
 
-@pytest.mark.parametrize(
-    "path", ["position.json", "_delta_log", "commit-.*rows", "part-", "structures", "lock.json"]
-)
-def test_a_store_that_fails_during_a_commit(shop: Source, path: str) -> None:
+def test_a_store_that_fails_during_a_commit(shop: Source) -> None:
     """The error is one line with a remedy, and the next sync completes the commit."""
     assert shop.store
-    shop.execute(
-        "UPDATE t SET v = 5", "INSERT INTO t VALUES (2, 2)", "CREATE TABLE u (id INT PRIMARY KEY)"
-    )
-    shop.store.fail(method="PUT", path=path)
-    with pytest.raises(binarrow.SyncError) as error:
-        shop.sync(busy_timeout=0.5)
-    check_message(shop, str(error.value), "the store answers requests with errors: run the command")
-    shop.store.fail()
-    shop.sync()
-    shop.check("shop.t", "shop.u")
+    paths = ["position.json", "_delta_log", "commit-.*rows", "part-", "structures", "lock.json"]
+    for number, path in enumerate(paths):
+        shop.execute(
+            "UPDATE t SET v = v + 5",
+            f"INSERT INTO t VALUES ({number + 2}, 2)",
+            f"CREATE TABLE u{number} (id INT PRIMARY KEY)",
+        )
+        shop.store.fail(method="PUT", path=path)
+        with pytest.raises(binarrow.SyncError) as error:
+            shop.sync(busy_timeout=0.3)
+        words = "the store answers requests with errors: run the command"
+        check_message(shop, str(error.value), words)
+        shop.store.fail()
+        shop.sync()
+        shop.check("shop.t", f"shop.u{number}")
 
 
 def check_message(shop: Source, text: str, words: str) -> None:
@@ -182,28 +183,26 @@ def check_message(shop: Source, text: str, words: str) -> None:
     assert len(text) < 400
 
 
-@pytest.mark.parametrize(
-    ("fault", "words"),
-    [
-        ({"status": 404, "code": "NoSuchBucket"}, "the bucket does not exist: create it"),
-        ({"status": 403, "code": "AccessDenied"}, "access is denied: the credentials need"),
-        ({"status": 403, "code": "InvalidAccessKeyId"}, "does not accept the credentials: check"),
-        ({"status": 400, "code": "ExpiredToken"}, "the credentials have expired: set new ones"),
-        ({"status": 400, "code": "AuthorizationHeaderMalformed"}, "another region: set AWS_REGION"),
-    ],
-)
-def test_errors(shop: Source, fault: dict[str, Any], words: str) -> None:
-    """Errors of the store at the start, and while tables are read."""
+FAULTS: dict[tuple[int, str], str] = {
+    (404, "NoSuchBucket"): "the bucket does not exist: create it",
+    (403, "AccessDenied"): "access is denied: the credentials need",
+    (403, "InvalidAccessKeyId"): "does not accept the credentials: check",
+    (400, "ExpiredToken"): "the credentials have expired: set new ones",
+    (400, "AuthorizationHeaderMalformed"): "another region: set AWS_REGION",
+}
+
+
+def test_errors(shop: Source, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Errors of the store at the start, and while tables are read; a store that is not there."""
     assert shop.store
-    paths = ("", "_delta_log") if fault["status"] != 404 else ("",)
-    for path in paths:
-        shop.store.fail(path=path, method=".*" if path == "" else "GET", **fault)
-        with pytest.raises(binarrow.SyncError) as error:
-            shop.sync(busy_timeout=0)
-        check_message(shop, str(error.value), words)
-
-
-def test_a_store_that_is_not_there(shop: Source, monkeypatch: pytest.MonkeyPatch) -> None:
+    for (status, code), words in FAULTS.items():
+        for path in ("", "_delta_log") if status != 404 else ("",):
+            method = ".*" if path == "" else "GET"
+            shop.store.fail(path=path, method=method, status=status, code=code)
+            with pytest.raises(binarrow.SyncError) as error:
+                shop.sync(busy_timeout=0)
+            check_message(shop, str(error.value), words)
+    shop.store.fail()
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
     monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{port}")
@@ -212,18 +211,22 @@ def test_a_store_that_is_not_there(shop: Source, monkeypatch: pytest.MonkeyPatch
     check_message(shop, str(error.value), "the store cannot be reached: check the network")
 
 
-def test_a_missing_bucket(shop: Source) -> None:
+def test_a_missing_bucket(source: Source) -> None:
+    source.execute("CREATE TABLE t (id INT PRIMARY KEY)")
     with pytest.raises(binarrow.SyncError) as error:
-        binarrow.sync(shop.url, "delta+s3://no-such/x", once=True, password_file=shop.password_file)
-    check_message(shop, str(error.value), "s3://no-such/x cannot be written: the bucket does not")
+        binarrow.sync(
+            source.url, "delta+s3://no-such/x", once=True, password_file=source.password_file
+        )
+    check_message(source, str(error.value), "s3://no-such/x cannot be written: the bucket does not")
 
 
-def test_a_store_without_conditions(shop: Source) -> None:
+def test_a_store_without_conditions(source: Source) -> None:
     """Such a store cannot refuse a second sync."""
-    assert shop.store
-    shop.store.fail(method="PUT", is_ignored=True)
+    assert source.store
+    source.execute("CREATE TABLE t (id INT PRIMARY KEY)")
+    source.store.fail(method="PUT", is_ignored=True)
     with pytest.raises(binarrow.SyncError, match="ignores the conditions If-None-Match and"):
-        shop.sync()
+        source.sync()
 
 
 @pytest.mark.parametrize(
@@ -249,10 +252,11 @@ def test_a_missing_package(monkeypatch: pytest.MonkeyPatch) -> None:
         binarrow.sync("mysql://repl@localhost/", "delta+s3://lake/x", once=True)
 
 
-def test_the_examples(shop: Source) -> None:
+def test_the_examples(source: Source) -> None:
     """The examples of the documentation, with the environment of AWS."""
+    shop = source
     (shop.folder / "secret").write_text(PASSWORD)
-    shop.execute("INSERT INTO t VALUES (2, 2)")
+    shop.execute("CREATE TABLE t (id INT PRIMARY KEY, v INT)", "INSERT INTO t VALUES (2, 2)")
     for example in examples("sh", "store"):
         code = example.replace("mysql://repl@db.example/", f"'{shop.url}'")
         ran = subprocess.run(
