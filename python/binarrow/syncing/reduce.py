@@ -51,7 +51,7 @@ def reduced(
     return rows.filter(exists), keys.filter(is_deleted)
 
 
-def _last(changes: pa.Table, key: Sequence[str]) -> pa.ChunkedArray | None:
+def _last(changes: pa.Table, key: Sequence[str]) -> pa.Array | None:
     """Returns a column that is true for the last change of each key; None if it is always true."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -59,14 +59,34 @@ def _last(changes: pa.Table, key: Sequence[str]) -> pa.ChunkedArray | None:
     count = changes.num_rows
     if count <= 1:
         return None
-    place = places(count)
-    columns = [changes.column(name).combine_chunks() for name in key]
-    names = [f"key{index}" for index in range(len(columns))]
-    keys = pa.table([*columns, place], [*names, "place"])
-    last = keys.group_by(names).aggregate([("place", "max")]).column("place_max")
-    if len(last) == count:
+    numbers, place = key_numbers(changes, key), places(count)
+    keys = pa.table([numbers, place], ["number", "place"])
+    # One thread is faster: the groups are small, and are not merged.
+    found = keys.group_by("number", use_threads=False).aggregate([("place", "max")])
+    if found.num_rows == count:
         return None
-    return pc.is_in(place, value_set=last.combine_chunks())
+    in_order = found.take(pc.sort_indices(found.column("number")))
+    last = in_order.column("place_max").combine_chunks()
+    return pc.equal(last.take(numbers), place)
+
+
+def key_numbers(rows: pa.Table, key: Sequence[str]) -> pa.Array:
+    """Returns a number for each row, which is the same for rows with the same key.
+
+    There are no gaps: the numbers begin at 0, and end before the number of different keys.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    numbers = pa.nulls(0)
+    for place, name in enumerate(key):
+        found = rows.column(name).combine_chunks().dictionary_encode()
+        own = found.indices.cast(pa.int64())
+        if place > 0:
+            pairs = pc.add(pc.multiply(numbers, len(found.dictionary)), own)
+            own = pairs.dictionary_encode().indices.cast(pa.int64())
+        numbers = own
+    return numbers
 
 
 def places(count: int) -> pa.Array:
@@ -78,4 +98,4 @@ def places(count: int) -> pa.Array:
     return pc.subtract(pc.cumulative_sum(ones), 1)
 
 
-__all__ = ["CHANGE", "ORDINAL", "TIME", "VERSION", "places", "reduced"]
+__all__ = ["CHANGE", "ORDINAL", "TIME", "VERSION", "key_numbers", "places", "reduced"]

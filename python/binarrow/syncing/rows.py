@@ -111,15 +111,25 @@ def check_complete(name: Name, batch: pa.RecordBatch, left_out: Sequence[str]) -
     others = {*ADDED, PRESENT}
     columns = [one.name for one in batch.schema if one.name not in others]
     needed = sum(1 << place for place, one in enumerate(columns) if one not in left_out)
+    present = batch.column(PRESENT)
+    if not _lacks(present, needed):
+        return
     new = pc.is_in(batch.column(CHANGE), value_set=pa.array(["insert", "update_postimage"]))
-    for bits in pc.unique(batch.column(PRESENT).filter(new)).to_pylist():
-        if bits is not None and int.from_bytes(bits, "little") & needed != needed:
-            raise TableError(
-                name,
-                f"{shown(name)}: the log contains only a part of a row: sync needs"
-                " binlog_row_image=FULL. Set it, then begin with a new target, or use"
-                " on_table_error='park' and load the table again",
-            )
+    if _lacks(present.filter(new), needed):
+        raise TableError(
+            name,
+            f"{shown(name)}: the log contains only a part of a row: sync needs"
+            " binlog_row_image=FULL. Set it, then begin with a new target, or use"
+            " on_table_error='park' and load the table again",
+        )
+
+
+def _lacks(present: pa.Array, needed: int) -> bool:
+    """True if images lack one of the columns. Each image has a bit for each column that it has."""
+    import pyarrow.compute as pc
+
+    images = (bits for bits in pc.unique(present).to_pylist() if bits is not None)
+    return any(int.from_bytes(bits, "little") & needed != needed for bits in images)
 
 
 def conformed(name: Name, batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:

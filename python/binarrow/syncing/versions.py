@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from binarrow.syncing.reduce import CHANGE, DELETED, TIME, VERSION, places
+from binarrow.syncing.reduce import CHANGE, DELETED, TIME, VERSION, key_numbers, places
 from binarrow.syncing.rows import ADDED, FROM_VERSION, TO_VERSION, VALID_FROM, VALID_TO
 
 if TYPE_CHECKING:
@@ -83,19 +83,6 @@ def ended(rows: pa.Table, change: End) -> pa.Table | None:
     return rows
 
 
-def key_numbers(rows: pa.Table, key: Sequence[str]) -> pa.Array:
-    """Returns a number for each row, which is the same for rows with the same key."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    numbers = pa.repeat(pa.scalar(0, pa.int64()), rows.num_rows)
-    for name in key:
-        found = rows.column(name).combine_chunks().dictionary_encode()
-        pairs = pc.add(pc.multiply(numbers, len(found.dictionary)), found.indices.cast(pa.int64()))
-        numbers = pairs.dictionary_encode().indices.cast(pa.int64())
-    return numbers
-
-
 def _following(column: pa.ChunkedArray, has_next: pa.Array) -> pa.Array:
     """Returns the value of the next row, or NULL."""
     import pyarrow as pa
@@ -108,4 +95,4 @@ def _following(column: pa.ChunkedArray, has_next: pa.Array) -> pa.Array:
     return pc.if_else(has_next, pa.concat_arrays([values.slice(1), none]), pa.scalar(None))
 
 
-__all__ = ["added_values", "ended", "key_numbers", "version_before", "versions"]
+__all__ = ["added_values", "ended", "version_before", "versions"]
