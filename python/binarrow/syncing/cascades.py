@@ -72,7 +72,7 @@ class Cascades:
     def _read_again(self, group: list[UnloggedChange]) -> None:
         names = {split(text) for one in group for text in one.changed_tables}
         for name in sorted(names):
-            if self._tables.followed(name) and name not in self._tables.reloads:
+            if self._tables.followed(name):
                 self._tables.reload(
                     name, "a foreign key changed rows that the log does not contain"
                 )

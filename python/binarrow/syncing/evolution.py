@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from binarrow.syncing.operations import NewColumn
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     import pyarrow as pa
 
@@ -19,21 +20,35 @@ NUMBER = re.compile(r"'?([+-]?\d+(\.\d+)?)'?")
 TEXT = re.compile(r"'((?:[^'\\]|'')*)'")
 
 
+@dataclass(frozen=True)
+class Columns:
+    """The columns after a statement."""
+
+    all: tuple[NewColumn, ...]
+    unknown: tuple[str, ...]
+    """Those whose values in existing rows are not known. They are NULL until the rows are read."""
+
+
 def evolved(
-    before: pa.Schema, after: pa.Schema, table: TableSchema, renamed: Mapping[str, str]
-) -> tuple[NewColumn, ...] | None:
-    """Returns the columns after a statement; None if the rows must be read again.
+    before: pa.Schema,
+    after: pa.Schema,
+    table: TableSchema,
+    renamed: Mapping[str, str],
+    unknown: Collection[str] = (),
+) -> Columns | None:
+    """Returns the columns after a statement; None if the target cannot keep the rows.
 
     Args:
         before: The columns of the target.
         after: The columns that it gets.
         table: The structure after the statement.
         renamed: The new and the old names of columns, in lower case.
+        unknown: Columns of the target whose values are not known in all rows.
     """
     old = {field.name.lower(): field for field in before}
     described = {column.name: column for column in table.columns}
     taken = set(renamed.values())
-    columns = []
+    columns, still_unknown = [], []
     for field in after:
         name = field.name.lower()
         source = renamed.get(name, name)
@@ -41,13 +56,17 @@ def evolved(
         if known is None:
             is_certain, value = filled(described[field.name], field)
             if not is_certain:
-                return None
+                still_unknown.append(field.name)
             columns.append(NewColumn(field, None, value))
         elif known.type != field.type and not keeps_values(known.type, field.type):
             return None
         else:
             columns.append(NewColumn(field, known.name))
-    return tuple(columns)
+            if known.name in unknown:
+                still_unknown.append(field.name)
+    if {*still_unknown} & {*table.row_key}:
+        return None  # rows could not be found by their keys
+    return Columns(tuple(columns), tuple(still_unknown))
 
 
 def retained(before: pa.Schema, columns: tuple[NewColumn, ...]) -> tuple[NewColumn, ...] | None:
@@ -133,4 +152,4 @@ def implicit(column: Column, field: pa.Field) -> tuple[bool, Any]:
     return False, None
 
 
-__all__ = ["evolved", "extended", "filled", "keeps_values", "retained"]
+__all__ = ["Columns", "evolved", "extended", "filled", "keeps_values", "retained"]

@@ -34,6 +34,8 @@ class Record:
     """The error after which the table was parked."""
     dropped_columns: tuple[str, ...] = ()
     """Columns of earlier versions of rows, which the source does not have any more."""
+    unknown_columns: tuple[str, ...] = ()
+    """Columns that are NULL in rows until these are read again."""
     read_again_from: int = -1
     """While rows are read again, the version at its start: older versions of rows end after it."""
 

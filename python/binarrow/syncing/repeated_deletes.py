@@ -200,8 +200,9 @@ def _refers_to(key: ForeignKey, changed: ForeignKey) -> bool:
 
 
 def _columns(record: Record, names: Iterable[str]) -> tuple[str, ...] | None:
-    """Returns the columns of a table in its own letter case; None if one is missing."""
-    own = {name.lower(): name for name in record.schema.names}
+    """Returns the columns of a table in its own letter case; None if the values are not known."""
+    known = [name for name in record.schema.names if name not in record.unknown_columns]
+    own = {name.lower(): name for name in known}
     found = [own.get(name.lower()) for name in names]
     return None if None in found else tuple(name for name in found if name is not None)
 

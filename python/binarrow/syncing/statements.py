@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from binarrow._native import Position, SchemaChange, Truncate
 from binarrow.advice import message
 from binarrow.syncing.errors import TableError
-from binarrow.syncing.evolution import evolved, extended, retained
+from binarrow.syncing.evolution import Columns, evolved, extended, retained
 from binarrow.syncing.names import Name, shown, split
 from binarrow.syncing.operations import (
     Alter,
@@ -111,7 +111,7 @@ class Statements:
             return
         if self._settings.on_drop == "fail":
             raise TableError(name, f"{shown(name)} {what}: continue with on_drop='keep' or 'drop'")
-        self._tables.reloads.discard(name)
+        self._tables.end_reload(name)
         if self._settings.on_drop == "drop" and self._settings.mode == "mirror":
             self._tables.put(record, Drop(name))
             del self._tables.records[name]
@@ -163,8 +163,9 @@ class Statements:
     def _move(self, record: Record, to: Name) -> None:
         name = record.name
         self._tables.pending.add(Rename(name, to))
+        self._tables.end_reload(to)
         if name in self._tables.reloads or record.status == "incomplete":
-            self._tables.reloads.discard(name)
+            self._tables.end_reload(name)
             self._tables.reloads.add(to)
         del self._tables.records[name]
         self._tables.put(replace(record, name=to))
@@ -224,7 +225,9 @@ class Statements:
         if not item.changes_rows and item.tool is None:
             why = "values of a column are not in the log"
             renamed = {new: old for old, new in item.renamed_columns}
-            columns = evolved(known, schema, table, renamed)
+            columns = evolved(known, schema, table, renamed, record.unknown_columns)
+        if columns is not None and columns.unknown and self._settings.mode == "scd2":
+            columns = None  # the rows become new versions
         self._change_columns(record, table, schema, columns, why)
 
     def _check_change(
@@ -265,11 +268,12 @@ class Statements:
         record: Record,
         table: TableSchema,
         schema: pa.Schema,
-        columns: tuple[NewColumn, ...] | None,
+        evolved: Columns | None,
         why: str,
     ) -> None:
-        """Gives a table other columns; without `columns`, its rows are read again."""
+        """Gives a table other columns. Without `evolved`, its rows are removed and read again."""
         has_versions = self._settings.mode == "scd2"
+        columns = None if evolved is None else evolved.all
         if columns is not None and has_versions:
             columns = retained(record.schema, columns)
         if columns is None:
@@ -281,6 +285,9 @@ class Statements:
             self._tables.put(replace(record, schema=schema), Alter(record.name, columns))
         else:
             self._tables.put(record)
+        if evolved is not None and columns is not None:
+            added = [one.field.name for one in columns if one.source is None]
+            self._tables.note_unknown(record.name, evolved.unknown, {*added})
 
     def _keep_versions(
         self, record: Record, schema: pa.Schema, columns: tuple[NewColumn, ...]

@@ -55,16 +55,17 @@ def json_of_details(record: Record) -> dict[str, Any]:
     found = {
         "reason": record.reason,
         "dropped_columns": record.dropped_columns,
+        "unknown_columns": record.unknown_columns,
         "read_again_from": record.read_again_from,
     }
-    none = {"reason": "", "dropped_columns": (), "read_again_from": -1}
+    none = {"reason": "", "dropped_columns": (), "unknown_columns": (), "read_again_from": -1}
     return {name: value for name, value in found.items() if value != none[name]}
 
 
 def details_of_json(stored: dict[str, Any]) -> dict[str, Any]:
     """Returns the arguments of a table that `json_of_details` has written."""
-    columns = stored.get("dropped_columns", [])
-    return {**stored, "dropped_columns": tuple(columns)}
+    lists = {name: tuple(stored.get(name, [])) for name in ("dropped_columns", "unknown_columns")}
+    return {**stored, **lists}
 
 
 def published(state: State) -> bytes:

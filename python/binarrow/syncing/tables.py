@@ -61,6 +61,8 @@ class Tables:
         self.records: dict[Name, Record] = {}
         self.reloads: set[Name] = set()
         """Tables whose rows are to be read again after the next commit."""
+        self._keeping: set[Name] = set()
+        """Those of them that keep their rows: each row is replaced when it is read."""
         self.unsettled: dict[Name, Position] = {}
         """Tables that a transaction creates which may not be complete, with the place before it."""
         self.wanted: set[Name] = set()
@@ -81,6 +83,7 @@ class Tables:
         self._owned = {name for name, record in records.items() if record.is_stored}
         self.pending = Pending(self.settings)
         self.reloads.clear()
+        self._keeping.clear()
         self.unsettled.clear()
 
     def followed(self, name: Name) -> Record | None:
@@ -108,7 +111,7 @@ class Tables:
     def park(self, name: Name, reason: str) -> None:
         """Ends to follow a table. The next commit contains its changes so far."""
         LOG.warning("%s is parked, other tables continue: %s", shown(name), reason)
-        self.reloads.discard(name)
+        self.end_reload(name)
         self.unsettled.pop(name, None)
         self.records[name] = parked(self.records.get(name), name, reason)
 
@@ -163,7 +166,7 @@ class Tables:
             record = self.records[name] = replace(record, key=tuple(table.row_key))
         if record.loaded_version >= 0:
             batch = after(batch, record.loaded_version)
-        if name not in self.reloads:
+        if not self.is_emptied(name):
             self.pending.add_rows(record, conformed(name, batch, record.schema))
             self.summary.of(name).changes += batch.num_rows
             self.summary.changes += batch.num_rows
@@ -179,7 +182,7 @@ class Tables:
             TableError: It was read again for this reason, and no statement has altered it since.
         """
         name = (table.database, table.table)
-        if name in self.reloads:
+        if self.is_emptied(name):
             return
         why = "its rows have other columns than expected"
         if name in self.misfits:
@@ -197,10 +200,38 @@ class Tables:
         if self.settings.mode == "history":
             LOG.warning("%s: %s: the history does not contain this", shown(name), why)
             return
-        if name in self.reloads:
+        if self.is_emptied(name):
             return
         LOG.warning("%s: %s: its rows are read again", shown(name), why)
+        self._keeping.discard(name)
         self.reloads.add(name)
+
+    def note_unknown(self, name: Name, columns: tuple[str, ...], added: set[str]) -> None:
+        """Notes the columns whose values are not known in all rows; for added ones, reads the rows.
+
+        The table has all rows of the source. It keeps them, and their changes are applied. As in a
+        load, a row is read at its place in the log, and replaces the one with its key.
+        """
+        self.records[name] = replace(self.records[name], unknown_columns=columns)
+        if name in self.reloads or not added & {*columns}:
+            return
+        LOG.warning(
+            "%s: the log does not contain the values of %s in existing rows: they are read again by"
+            " key, and have NULL there until then",
+            shown(name),
+            ", ".join(columns),
+        )
+        self._keeping.add(name)
+        self.reloads.add(name)
+
+    def end_reload(self, name: Name) -> None:
+        """Does not read the rows of a table again."""
+        self.reloads.discard(name)
+        self._keeping.discard(name)
+
+    def is_emptied(self, name: Name) -> bool:
+        """True if the next commit removes the rows of a table and begins to load it."""
+        return name in self.reloads and name not in self._keeping
 
     # ---------------------------------------------------------------------------- tables
 
@@ -246,6 +277,7 @@ class Tables:
             operation: Operation = Alter(name, extended(*wanted) or ())
         else:
             operation = Create(name, self._stored(schema))
+            self._keeping.discard(name)
         again = known.read_again_from if known is not None else -1
         record = Record(
             name,
@@ -317,8 +349,10 @@ class Tables:
             one for one in self.wanted if not self.followed(one) or shown(one) in loading
         }
         for name, record in list(self.records.items()):
-            start = record.read_again_from
-            if start >= 0 and record.is_followed and shown(name) not in loading:
+            start, is_loaded = record.read_again_from, shown(name) not in loading
+            if is_loaded and record.unknown_columns:
+                self.records[name] = replace(record, unknown_columns=())
+            if start >= 0 and record.is_followed and is_loaded:
                 time = self.summary.last_change or datetime.now(UTC)
                 self.put(
                     replace(record, read_again_from=-1),
@@ -333,19 +367,22 @@ class Tables:
                 self.put(replace(record, status="incomplete"))
 
     def loads(self, position: Position, existing: Iterable[Name]) -> list[Name]:
-        """Returns the tables to be loaded now, and empties them in a mirror.
+        """Returns the tables to be loaded now, and empties those of a mirror that keep no rows.
 
         The current versions of rows end when they are read, or when all others were read.
         A table that does not exist any more is incomplete until a statement renames or drops it.
         """
         names = sorted(name for name in self.reloads if self.followed(name))
+        kept = self._keeping & {*existing}
         self.reloads.clear()
+        self._keeping.clear()
         found = set(existing)
         for name in names:
             record = self.records[name]
             self.summary.of(name).loads += name in found
             status: Status = "followed" if name in found else "incomplete"
-            operations = [Create(name, record.schema)] if self.settings.mode == "mirror" else []
+            is_emptied = self.settings.mode == "mirror" and name not in kept
+            operations = [Create(name, record.schema)] if is_emptied else []
             if self.settings.mode == "scd2":
                 record = replace(record, read_again_from=version_before(position))
             self.put(replace(record, status=status), *operations)
