@@ -153,12 +153,17 @@ OPTIONS = (
         COUNT,
         250_000,
         """
-        The number of rows after which ``sync`` commits before ``every`` seconds have passed. An
-        update in the mode ``history`` is two rows.
+        The number of rows after which ``sync`` commits earlier than after ``every`` seconds.
 
-        A commit can contain a part of a transaction. It also begins after 64 MiB of rows.
+        A commit can contain a part of a transaction. ``sync`` also commits after 64 MiB of rows.
         """,
-        flag=Flag("--max-rows-per-commit", {"sync": 250_000}, "ROWS"),
+        flag=Flag(
+            "--max-rows-per-commit",
+            {"sync": 250_000},
+            "ROWS",
+            "The number of rows after which sync commits earlier than after --every. A commit can"
+            " contain a part of a transaction.",
+        ),
     ),
     Option(
         "max_rows_per_second",
