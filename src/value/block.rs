@@ -2,7 +2,7 @@
 
 /// Appends the first `len` bytes of a block, which has at least as many.
 #[inline(always)]
-pub(super) fn push<const N: usize>(out: &mut Vec<u8>, block: &[u8; N], len: usize) {
+pub(crate) fn push<const N: usize>(out: &mut Vec<u8>, block: &[u8; N], len: usize) {
     debug_assert!(len <= N, "a part of the block");
     if out.capacity() - out.len() < N {
         reserve(out, N);

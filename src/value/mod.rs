@@ -26,7 +26,7 @@
 
 pub mod base64;
 pub mod bit;
-mod block;
+pub(crate) mod block;
 mod cell;
 pub mod compressed;
 pub mod decimal;

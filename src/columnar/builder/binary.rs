@@ -35,7 +35,8 @@ impl VarLenCell for Bytes {
     #[inline(always)]
     fn append(&mut self, image: &mut Reader<'_>, values: &mut VarBytes) -> Result<()> {
         if self.pad_to == 0 {
-            return values.append(self.length.cell(image)?);
+            let (len, start) = self.length.cell_start(image)?;
+            return values.append_start(len, start);
         }
         values.append_with(|out| self.read(image, out))
     }

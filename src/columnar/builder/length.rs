@@ -30,12 +30,28 @@ impl CellLength {
     /// Returns the bytes of the cell.
     #[inline]
     pub(crate) fn cell<'a>(self, image: &mut Reader<'a>) -> Result<&'a [u8]> {
+        let len = self.len(image)?;
+        image.take(len, "cell")
+    }
+
+    /// Returns the length of the cell, and the bytes from its start on, which are at least as many.
+    #[inline(always)] // in the loop over cells
+    pub(super) fn cell_start<'a>(self, image: &mut Reader<'a>) -> Result<(usize, &'a [u8])> {
+        let len = self.len(image)?;
+        let start = image.as_slice();
+        image.take(len, "cell")?;
+        Ok((len, start))
+    }
+
+    /// Reads the length of the cell.
+    #[inline(always)] // as above
+    fn len(self, image: &mut Reader<'_>) -> Result<usize> {
         const WHAT: &str = "cell length";
         let len = match self.prefix {
             1 => u32::from(image.u8(WHAT)?),
             2 => u32::from(image.u16(WHAT)?),
             3 => image.u24(WHAT)?,
-            0 => return Ok(image.rest()),
+            0 => return Ok(image.left()),
             _ => image.u32(WHAT)?,
         };
         if len > self.max {
@@ -45,6 +61,6 @@ impl CellLength {
                 limit: u64::from(self.max),
             });
         }
-        image.take(len as usize, "cell")
+        Ok(len as usize)
     }
 }

@@ -3,7 +3,7 @@
 //! A cell is the bits, little-endian in 1, 2, 3, 4 or 8 bytes.
 
 use super::primitive::Cell;
-use super::var_bytes::VarBytes;
+use super::var_bytes::{BLOCK, VarBytes};
 use super::var_len::VarLenCell;
 use crate::error::DecodeError;
 use crate::wire::{Reader, Result};
@@ -16,7 +16,24 @@ pub(super) struct SetText {
     bytes: u8,
     members: Arc<[Arc<str>]>,
     /// The texts of the smallest values, which are all values of most columns. `None`: not needed so far.
-    texts: Vec<Option<Box<[u8]>>>,
+    texts: Vec<Option<Joined>>,
+}
+
+/// The text of a value.
+#[derive(Clone)]
+struct Joined {
+    /// The length of the text.
+    len: usize,
+    /// The text, and zeros after it: at least a block, so that a short text is copied without a call.
+    padded: Box<[u8]>,
+}
+
+impl Joined {
+    fn of(text: &[u8]) -> Self {
+        let mut padded = text.to_vec();
+        padded.resize(text.len().max(BLOCK), 0);
+        Self { len: text.len(), padded: padded.into() }
+    }
 }
 
 impl SetText {
@@ -50,7 +67,7 @@ impl SetText {
                 self.texts.resize(index + 1, None);
             }
             if let Some(place) = self.texts.get_mut(index) {
-                *place = Some(text.into());
+                *place = Some(Joined::of(text));
             }
         }
     }
@@ -69,7 +86,7 @@ impl VarLenCell for SetText {
             bytes => image.uint_le(usize::from(bytes), "SET")?,
         };
         match self.texts.get(usize::try_from(bits).unwrap_or(usize::MAX)) {
-            Some(Some(text)) => values.append(text),
+            Some(Some(text)) => values.append_start(text.len, &text.padded),
             _ => values.append_with(|out| {
                 let start = out.len();
                 self.write(bits, out)?;

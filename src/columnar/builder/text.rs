@@ -35,7 +35,8 @@ impl VarLenCell for Text {
 
     #[inline(always)]
     fn append(&mut self, image: &mut Reader<'_>, values: &mut VarBytes) -> Result<()> {
-        values.append(self.length.cell(image)?)
+        let (len, start) = self.length.cell_start(image)?;
+        values.append_start(len, start)
     }
 
     fn has_checks(&self) -> bool {
@@ -77,6 +78,27 @@ impl VarLenCell for TranscodedText {
 mod tests {
     use super::super::var_len::VarLen;
     use super::*;
+    use arrow_array::cast::AsArray;
+
+    #[test]
+    fn cells_of_every_length() {
+        let cells: Vec<String> = (0..140)
+            .chain((0..140).rev())
+            .map(|len| "0123456789".repeat(14)[..len].into())
+            .collect();
+        let image = cells.iter().flat_map(|cell| [&[cell.len() as u8], cell.as_bytes()].concat());
+        let image: Vec<u8> = image.collect();
+        let (mut image, mut text) = (
+            Reader::new(&image),
+            VarLen::text(Text::utf8(CellLength::declared(255), Charset::Utf8mb4)),
+        );
+        for _ in &cells {
+            text.append(&mut image).unwrap();
+        }
+        assert!(image.is_empty() && text.seal().is_ok());
+        let values = text.finish().unwrap();
+        assert!(values.as_string::<i32>().iter().flatten().eq(&cells));
+    }
 
     #[test]
     fn cells_are_checked_one_by_one_where_together_they_are_valid() {

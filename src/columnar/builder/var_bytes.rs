@@ -3,6 +3,7 @@
 use super::nulls::Nulls;
 use crate::columnar::spare::SpareVectors;
 use crate::error::{DecodeError, Error, ErrorKind};
+use crate::value::block;
 use crate::wire::Result;
 use arrow_array::{ArrayRef, BinaryArray, StringArray};
 use arrow_buffer::{Buffer, OffsetBuffer};
@@ -13,6 +14,10 @@ const MAX_BYTES: usize = i32::MAX as usize;
 
 /// Texts of at most this number of bytes are checked for ASCII first, which takes less time than the general check.
 const SHORT: usize = 64;
+
+/// Values of at most this number of bytes are copied as a block of this length, with some of the bytes after them: a copy of any
+/// other number of bytes is a call, which takes longer.
+pub(super) const BLOCK: usize = 64;
 
 /// Offsets, bytes and validity of a column under construction.
 pub(crate) struct VarBytes {
@@ -62,7 +67,7 @@ impl VarBytes {
     /// Reserves memory for a batch like the previous one.
     pub(super) fn begin(&mut self, spare: &SpareVectors) {
         if self.bytes.capacity() == 0 && self.rows() == 0 {
-            self.bytes = spare.take(self.expected_bytes);
+            self.bytes = spare.take(self.expected_bytes + BLOCK); // the last value is copied as a block too
             self.offsets = spare.take(self.expected_rows + 1);
             self.offsets.push(0);
             self.spare = spare.clone();
@@ -93,6 +98,16 @@ impl VarBytes {
     #[inline]
     pub(crate) fn append(&mut self, value: &[u8]) -> Result<()> {
         self.bytes.extend_from_slice(value);
+        self.end_row()
+    }
+
+    /// Appends the first `len` bytes of `start`, which has at least as many.
+    #[inline(always)] // in the loop over cells
+    pub(super) fn append_start(&mut self, len: usize, start: &[u8]) -> Result<()> {
+        match start.first_chunk::<BLOCK>() {
+            Some(block) if len <= BLOCK => block::push(&mut self.bytes, block, len),
+            _ => self.bytes.extend_from_slice(start.get(..len).unwrap_or_default()),
+        }
         self.end_row()
     }
 
@@ -193,8 +208,8 @@ impl VarBytes {
         // SAFETY: Each value is UTF-8. `check_text` has just set `text_rows` to the number of rows, and it adds rows only
         // after it found that all their bytes are UTF-8 (or ASCII, which is UTF-8) and that no offset is inside a
         // character; the rows before them were in `text_rows` already. Rows that are in it do not change: of the methods
-        // that change `bytes` or `offsets`, `append` and the two for empty values only add rows, `append_with` sets `text_rows`
-        // to 0, `truncate` removes the removed rows from it, and `take` removes all. A row that follows begins at the
+        // that change `bytes` or `offsets`, `append`, `append_start` and the two for empty values only add rows, `append_with` sets
+        // `text_rows` to 0, `truncate` removes the removed rows from it, and `take` removes all. A row that follows begins at the
         // end of a value, and is checked together with the offset at its start.
         // The offsets increase and end at the length of the bytes: `end_row` and `append_null` only append that length, and
         // `truncate` cuts both to the end of one row. If there are nulls, they have one bit for each row.
