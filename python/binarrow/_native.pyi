@@ -901,8 +901,8 @@ class BinlogReader(Generic[_T_co]):
                 ``"emit_all"`` also returns rows with the ``_op`` ``a`` for statements that drop or rename columns, and
                 for statements that change rows or values in another way (a conversion of values, EXCHANGE
                 PARTITION), which are errors with ``"emit"``. ``after`` is then a document with ``changes_rows``
-                (true or false), ``dropped_columns`` (a list of names in lower case) and ``renamed_columns`` (the new
-                names by the old ones). A statement may have two such rows.
+                (true or false), ``dropped_columns`` (a list of names in lower case) and ``renamed_columns`` (an object
+                with the new name for each old name). There may be two such rows for a statement.
 
         Raises:
             ConfigError: The types are not those of Spark, the reader has already returned something, ``include``
@@ -1049,7 +1049,7 @@ class PastRows:
     ) -> PastRows: ...
     @staticmethod
     def after(change: ChangeBatch) -> PastRows:
-        """Returns an object for rows that are known before changes: the changes lead to the rows after them.
+        """Returns an object that finds the rows after changes, from the rows before them.
 
         The changes are added in reverse order, the last batch first. ``change`` is any of them.
         """
@@ -1066,7 +1066,7 @@ class PastRows:
     def not_logged(self) -> list[str]:
         """The columns that are not returned because the log does not contain their values."""
     def add(self, batch: ChangeBatch) -> None:
-        """Adds changes, in the order of the log; in reverse order after ``after``."""
+        """Adds changes: in the order of the log or, for an object from ``after``, in reverse order."""
     def unchanged(self, batch: pa.RecordBatch, *, is_exact: bool) -> pa.RecordBatch:
         """Returns the rows that the table had, of a batch of its rows now. ``is_exact``: they contain the added changes and no others."""
     def changed(self, *, is_exact: bool) -> list[pa.RecordBatch]:

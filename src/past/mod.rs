@@ -11,8 +11,8 @@
 //! With a key, the first change of a key decides: the row before it, or no row if it is an insert. The other rows that the table
 //! has now were not changed. Changes that the rows do not contain yet do no harm, so the place of the rows need not be exact.
 //!
-//! From rows that are known at an earlier place, the changes lead to a later place. Then the changes are added in reverse order, and
-//! the rows before and after them are exchanged: the last change of a key decides.
+//! `PastRows` also finds the rows at a later place, from the rows at an earlier place and the changes between both. Then the changes
+//! are added in reverse order, and the rows before and after each change are exchanged, so the last change of a key decides.
 //!
 //! Without a key, rows are counted: rows now, plus rows before changes, minus rows after changes. The place must be exact.
 //!

@@ -19,14 +19,14 @@ pub const fn envelope() -> [EnvelopeColumn; 2] {
 /// The rows that are known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KnownRows {
-    /// Those of the server now, after the changes. The changes are added in the order of the log.
+    /// The rows that the server has now, after the changes. The changes are added in the order of the log.
     Now,
-    /// Those before the changes. The changes are added in reverse order, the last batch first.
+    /// The rows before the changes. The changes are added in reverse order, the last batch first.
     Earlier,
 }
 
-/// The rows of a table at a place in the log, from the changes since then and the rows that it has now; or from the rows that it
-/// had before and the changes up to the place.
+/// The rows of a table at a place in the log, from the changes since then and the rows that it has now, or from the rows that it
+/// had at an earlier place and the changes up to the place.
 #[derive(Debug)]
 pub struct PastRows {
     of: KnownRows,
@@ -114,7 +114,7 @@ impl PastRows {
         let mut is_kept = vec![false; rows.num_rows()];
         let count = rows.num_rows();
         for at in 0..count {
-            // Reversed, the rows after changes are those before them.
+            // In reverse, the rows after changes take the place of the rows before them.
             let (row, is_after) = match self.of {
                 KnownRows::Now => (at, changes.is_after(at)),
                 KnownRows::Earlier => (count - 1 - at, !changes.is_after(count - 1 - at)),
@@ -260,8 +260,8 @@ fn unexplained(table: &str, of: KnownRows, count: u64) -> Error {
             "table {table}: the server does not have {count} or more rows as the last change in the log wrote them: {CAUSES}"
         ),
         KnownRows::Earlier => format!(
-            "table {table}: {count} or more of the rows are not as the first change in the log after them found them: their position \
-             is not exact or is another one, or {CAUSES}"
+            "table {table}: {count} or more of the rows differ from the rows before their first change in the log: the position of \
+             the rows is wrong or not exact, or {CAUSES}"
         ),
     })
 }

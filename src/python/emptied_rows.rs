@@ -19,7 +19,7 @@ use std::sync::Arc;
 pub(super) enum Truncates {
     Error,
     Emit,
-    /// Also rows for statements that change rows or columns.
+    /// As `Emit`; also rows for statements that change rows or columns in another way.
     EmitAll,
     Skip,
 }
@@ -29,7 +29,7 @@ pub(super) enum Truncates {
 pub(super) enum Answer<R> {
     /// A row that reports it.
     Row(R),
-    /// Rows or values change without row events: a row that reports it follows, for the statement.
+    /// Rows or values change without row events. A row for the statement reports this.
     OtherRows,
     /// A warning for the caller.
     Warning(String),
@@ -46,7 +46,7 @@ impl Truncates {
         })
     }
 
-    /// The keyword `truncates` of a read of several tables.
+    /// The keyword `truncates` of a reader of several tables.
     pub(super) fn parse_of_tables(given: &str) -> Result<Self, Error> {
         Ok(match word("truncates", given, &["error", "emit", "emit_all", "skip"])? {
             "emit_all" => Self::EmitAll,

@@ -60,7 +60,7 @@ impl PyPastRows {
         Ok(self.past()?.not_logged().to_vec())
     }
 
-    /// Adds changes, in the order of the log; in reverse order after ``after``.
+    /// Adds changes: in the order of the log or, for an object from ``after``, in reverse order.
     fn add(&self, py: Python<'_>, batch: &Bound<'_, PyChangeBatch>) -> PyResult<()> {
         let change = &batch.get().0;
         Ok(py.detach(|| self.past()?.add(change))?)

@@ -7,7 +7,7 @@ pub trait CollectedRows {
     /// Adds a row by the hashes of its key and of all its cells.
     fn add(&mut self, key: u128, row: u128);
 
-    /// Adds a row of the later copy, unless the log changed it: the changes then note it.
+    /// Adds a row of the later copy. If the log changed the row, the changes note it instead.
     fn add_later(&mut self, key: u128, row: u128, changes: &mut RowChanges) {
         if !changes.note(key, row) {
             self.add(key, row);

@@ -405,7 +405,7 @@ def test_actions_of_foreign_keys(server: Server, source: binarrow.Server) -> Non
 
 
 def test_actions_through_other_tables(tmp_path: Path) -> None:
-    """A delete of a grandparent is the only event of the log: the parent's key is not in the table."""
+    """The log contains only the delete of a grandparent, which no foreign key of the table names."""
     with live.loading_server("mysql-5.7") as server, live.reach(server) as source:
         server.execute(
             "DROP DATABASE live",

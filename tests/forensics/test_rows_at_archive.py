@@ -31,7 +31,7 @@ SERVERS = {
 
 @dataclass(frozen=True)
 class Moment:
-    """A moment, with copies of the tables at that moment."""
+    """A moment, and the rows of the tables at that moment."""
 
     place: binarrow.Position
     time: datetime | None
@@ -108,7 +108,7 @@ def not_a_log(server: Server) -> Any:
 
 
 def changes(number: int) -> list[str]:
-    """Statements that change some rows in each file again: an order or a change too few is seen."""
+    """Statements that change some rows in each file: a wrong order or a missing change is noticed."""
     return [
         "BEGIN",
         f"REPLACE INTO t VALUES ({number}, 'n{number}'), ({number + 1}, 'x'), (100, '{number}')",
@@ -121,7 +121,7 @@ def changes(number: int) -> list[str]:
 
 
 def moment(server: Server, source: binarrow.Server, *, is_timed: bool) -> Moment:
-    """The rows now. MariaDB logs times in seconds, and both servers the creation of a file."""
+    """Returns the current moment. MariaDB logs times in seconds, and both servers the creation of files."""
     rows = {name: server.query(f"SELECT * FROM live.{name}") for name in ("t", "pile")}
     time = None
     if is_timed:
@@ -186,7 +186,7 @@ def test_where_and_indexes(purged: Purged) -> None:
 
 
 def test_moments_that_the_server_has(purged: Purged, tmp_path: Path) -> None:
-    """The archive is not read: it may be empty of what is needed, but not missing."""
+    """The archive is not read: it need not contain the log of the moment, but it must exist."""
     one = purged.moments[-1]
     assert_same(purged, one.time, one.rows, archive=purged.files(purged.names[:1]))
     with pytest.raises(binarrow.MissingInputError):
@@ -206,7 +206,7 @@ def test_gaps(purged: Purged) -> None:
         found(purged, one.time, archive=purged.files([names[0], *names[2:]]))
     with pytest.raises(binarrow.PositionPurgedError, match="the archive has no log of"):
         found(purged, one.time, archive=purged.files(purged.names[2:]))
-    with pytest.raises(binarrow.PositionPurgedError, match="neither the server nor the archive"):
+    with pytest.raises(binarrow.PositionPurgedError, match="the archive has no file"):
         found(purged, f"{names[0]}:4", archive=purged.files(purged.names[1:]))
 
 
@@ -310,7 +310,7 @@ def test_rows_that_are_not_those_of_the_position(purged: Purged) -> None:
     rows = stored(purged, "t")
     changed = pa.array(["changed"] * len(rows))
     for wrong in (rows.slice(0, 0), rows.set_column(1, "s", changed)):
-        with pytest.raises(binarrow.UnsupportedEventError, match="are not as the first change"):
+        with pytest.raises(binarrow.UnsupportedEventError, match="differ from the rows before"):
             binarrow.roll_forward(wrong, first.place, archive, "live.t", last).read_all()
     for wrong, message in (
         (rows.select(["id"]), "lack the column 's'"),
@@ -406,9 +406,9 @@ def test_command_line(purged: Purged, tmp_path: Path) -> None:
     rows = [tuple(json.loads(line).values()) for line in forward.stdout.splitlines()]
     assert sorted(rows) == sorted(later.rows["t"])
     for arguments, message in (
-        (from_rows, "--rows needs one log"),
-        ([*from_rows, *archive, "--where", "id = 1"], "not for --rows"),
-        ([*login, "--rows-position", place], "--rows-position is for --rows"),
+        (from_rows, "--rows needs either"),
+        ([*from_rows, *archive, "--where", "id = 1"], "--rows excludes --where"),
+        ([*login, "--rows-position", place], "--rows-position needs --rows"),
         (["--table", "live.t", "--rows", "t.csv", "--rows-position", place, *archive], "suffix"),
     ):
         bad = CliRunner().invoke(app, ["at", moment, *arguments])

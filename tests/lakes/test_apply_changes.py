@@ -41,7 +41,7 @@ def truncate(version: int, columns: int = 3) -> tuple[Any, ...]:
 
 @pytest.fixture
 def mirror(lake):
-    """Applies batches to a new mirror, and gives what it holds then.
+    """Applies batches to a new mirror, and returns its rows.
 
     With Parquet, each batch is applied twice. MERGE is the same for all batches, so only some are repeated.
     """

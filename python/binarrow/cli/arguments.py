@@ -190,7 +190,7 @@ def logs(files: list[str]) -> list[tuple[str, list[str] | dict[str, str]]]:
 
 
 def _only_logs(files: list[str]) -> list[str]:
-    """Leaves out files that are next to logs: a glob that the shell expands matches them too."""
+    """Leaves out files that are next to logs. A glob that the shell expands also matches them."""
     if len(files) == 1:
         return files
     return [file for file in files if not _BESIDE_LOGS.search(file)] or files
@@ -204,7 +204,10 @@ PATIENCE = 0.05
 _BESIDE_LOGS = re.compile(
     r"\.\d+(?:\.gz|\.zst)?\.(?:idx|binarrow-index)$|\.(?:index|index_crash_safe|state|~rec~)$"
 )
-"""Files of servers and indexes, which `binarrow.read_binlog` leaves out of a glob too."""
+"""The names of indexes, and of files that servers write next to logs.
+
+`binarrow.read_binlog` also leaves them out of a glob.
+"""
 
 _NAMED = re.compile(r"([^/=*?\[]+\.\d+)=(.+)")
 
@@ -238,7 +241,7 @@ def range_of(between: tuple[str, str] | None, *, is_part: bool) -> dict[str, str
 
 
 def check_order(start: str | datetime | None, stop: str | datetime | None) -> None:
-    """Refuses a range that ends before it starts: nothing would be found in it.
+    """Refuses a range that ends before it starts, because nothing can be found in it.
 
     Raises:
         ConfigError: The start is after the stop, and both are times or places in files.
@@ -251,9 +254,9 @@ def check_order(start: str | datetime | None, stop: str | datetime | None) -> No
         try:
             is_reversed = first > last
         except ConfigError:
-            return  # names of files without an order
+            return  # the names of the files have no order
     if is_reversed:
-        raise ConfigError(f"the start {start} is after the stop {stop}")
+        raise ConfigError(f"the start {start} is after the stop {stop}: exchange or correct them")
 
 
 def zone_of(name: str) -> tzinfo | None:

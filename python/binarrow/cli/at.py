@@ -43,7 +43,7 @@ EXIT_CODES = {NOTHING_FOUND: "the table had no such row"}
 FILES = ("parquet", "arrow", "csv", "jsonl")
 
 STORED = ("parquet", "arrow")
-"""The formats of rows that keep the types."""
+"""The formats of stored rows: those that keep all types."""
 
 TEXT = binarrow.TypeOptions(enum="text", time="text", zero_dates="text")
 """The types of rows that are printed."""
@@ -111,7 +111,7 @@ def command(
         list[str] | None,
         typer.Option(
             metavar="FILE",
-            help="Archived files of the server's log, a glob, or a folder: the part of the log that"
+            help="Archived files of the server's log, a glob or a folder. The part of the log that"
             " the server has purged is read from them. NAME=FILE sets the name of a file in the"
             " server's log. May be given again, in log order.",
         ),
@@ -120,9 +120,9 @@ def command(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Start with the rows in a file (.parquet or .arrow, as --to writes it), and repeat"
-            " the changes between --rows-position and the moment. The log is the archive, without a"
-            " connection to a server, or that of the server.",
+            help="Start from the rows in a file (.parquet or .arrow, as --to writes it), and apply"
+            " the changes between --rows-position and the moment. The changes are read from"
+            " --archive, without a server, or from the log of the server.",
         ),
     ] = None,
     rows_position: Annotated[
@@ -141,8 +141,8 @@ def command(
     The command reads the rows that the table has now, and reverses the changes that the server's
     log contains since the moment. It writes nothing to the server. The log must contain complete
     rows (binlog_row_image=FULL), and no statement may have changed or emptied the table since the
-    moment. If the server no longer has the log from the moment on, name archived files of it with
-    --archive.
+    moment. If the server has purged a part of the log since the moment, name archived files of the
+    log with --archive.
 
     The output contains values of rows. Times without a zone are local.
     """
@@ -159,9 +159,9 @@ def command(
             if rows_position is None:
                 raise binarrow.ConfigError("--rows needs --rows-position")
             if (files is None) == (url is None):
-                raise binarrow.ConfigError("--rows needs one log: --archive, or a server's URL")
+                raise binarrow.ConfigError("--rows needs either --archive or the URL of a server")
             if condition is not None or columns is not None or locks is not None:
-                raise binarrow.ConfigError("--where, --columns and --locks are not for --rows")
+                raise binarrow.ConfigError("--rows excludes --where, --columns and --locks")
             found = binarrow.roll_forward(
                 _stored(rows),
                 rows_position,
@@ -173,7 +173,7 @@ def command(
             )
         else:
             if rows_position is not None:
-                raise binarrow.ConfigError("--rows-position is for --rows")
+                raise binarrow.ConfigError("--rows-position needs --rows")
             found = binarrow.rows_at(
                 stack.enter_context(login.connect(url)),
                 table,

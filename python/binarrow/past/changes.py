@@ -30,12 +30,12 @@ FORM: Mapping[str, Any] = {
 
 @contextmanager
 def no_missing_changes(table: str) -> Iterator[None]:
-    """Turns a warning into an error: an XA transaction whose rows are before the read.
+    """Raises an error, and not only a warning, if rows of an XA transaction are before the read.
 
-    The table may have no changes: that is no reason for a warning.
+    There is no warning if the log has no changes of the table.
 
     Raises:
-        UnsupportedEventError: The log commits such a transaction.
+        UnsupportedEventError: The log contains the XA COMMIT of such a transaction.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnmatchedPatternWarning)
@@ -70,7 +70,7 @@ def check_statement(item: object, where: str) -> None:
     raise SchemaError(
         f"{what} is {where} (it ends at {item.position},"
         f" {item.commit_timestamp:%Y-%m-%d %H:%M:%S} UTC): the log does not contain the rows that"
-        " it changed. Choose a moment without it in between"
+        " it changed. Choose a moment with no such statement between it and the rows"
     )
 
 

@@ -51,7 +51,7 @@ class Join:
 
         Raises:
             PositionPurgedError: The log between the archive and the server is missing.
-            ServerIdentityError: The archive is of another server.
+            ServerIdentityError: The archive is that of another server.
         """
         read, before = end.gtid_set or "", self._first.gtid_set or ""
         if _follows(self._last, self._first.file):
@@ -61,7 +61,7 @@ class Join:
         elif not read and not self._differs:
             raise self._gap()
         if not read:
-            raise self._foreign("the archive contains no GTIDs, and its files are other ones")
+            raise self._foreign("its files differ from those of the server, and have no GTIDs")
         executed = self._server.position().gtid_set or ""
         if not _contains(executed, read):
             raise self._foreign("the server does not have all transactions of the archive")
@@ -70,7 +70,9 @@ class Join:
         source = self._archive.head(self._last).server_id
         # MariaDB's GTIDs contain only the server_id: two logs of a server may have equal ones.
         if self._server.flavor == "mariadb" and source == self._server.server_id:
-            raise self._foreign(f"its files have other names or GTIDs, and the server_id {source}")
+            raise self._foreign(
+                f"its files have other names or GTIDs, but the same server_id {source}"
+            )
         return Position.after_gtids(read)
 
     def _check_end(self, *, has_gtids: bool) -> None:
@@ -78,7 +80,7 @@ class Join:
 
         Raises:
             PositionPurgedError: The copy of the file is not complete.
-            ServerIdentityError: The file is of another server.
+            ServerIdentityError: The file is that of another server.
         """
         close = self._archive.close_of(self._last)
         if close is not None and close.next_file not in (None, self._first.file):
@@ -96,7 +98,7 @@ class Join:
             return  # the archive has a copy of the server's file
         source, own = (close or head).server_id, self._server.server_id
         if source != own:
-            raise self._foreign(f"it is of the server_id {source}, and the server has {own}")
+            raise self._foreign(f"its server_id is {source}, and that of the server is {own}")
         created = self._first.file_created
         if close is not None and close.next_file is not None and created is not None:
             if not 0 <= created - close.time <= ROTATION_SECONDS:
@@ -154,7 +156,7 @@ def _contains(gtid_set: str, part: str) -> bool:
     try:
         return Position.after_gtids(part) <= Position.after_gtids(gtid_set)
     except ConfigError:
-        return False  # none of them contains the other
+        return False  # neither contains the other
 
 
 __all__ = ["Join"]

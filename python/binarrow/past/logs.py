@@ -39,7 +39,7 @@ class Log(Protocol):
     """A log in which moments are searched."""
 
     owner: str
-    """The words for it in messages."""
+    """The name of the log in messages."""
 
     def files(self) -> list[str]:
         """Returns the names of the files, in log order."""
@@ -172,8 +172,8 @@ class ArchivedLog:
         first = start.file if isinstance(start, Position) else self._first_at(start)
         if first not in self._paths:
             raise PositionPurgedError(
-                f"neither the server nor the archive has {first}: the files of the archive are"
-                f" {names[0]} to {names[-1]}"
+                f"the archive has no file {first}: its files are {names[0]} to {names[-1]}. Add the"
+                " missing files to it"
             )
         end = len(names) if before is None else names.index(before)
         files = {name: self._paths[name] for name in names[names.index(first) : end]}
@@ -233,7 +233,8 @@ def _named(source: Source, storage_options: dict[str, Any] | None) -> dict[str, 
         if not NUMBERED.fullmatch(name):
             raise ConfigError(
                 f"archive: {shown_uri(path)} is not the name of a file of a log (binlog.000042):"
-                " pass a dict of the name in the server's log to the path"
+                " pass a dict from the name in the server's log to the path (on the command line"
+                " NAME=FILE)"
             )
         if name in named:
             raise ConfigError(
@@ -245,7 +246,7 @@ def _named(source: Source, storage_options: dict[str, Any] | None) -> dict[str, 
 
 
 def _read_once() -> ConfigError:
-    return ConfigError("archive: pass paths or URIs: the files are read several times")
+    return ConfigError("archive: the files are read several times: pass paths or URIs")
 
 
 __all__ = ["NUMBERED", "ArchivedLog", "FileClose", "Head", "Log", "ServerLog"]

@@ -1,4 +1,4 @@
-"""Places in a log from which its changes are reversed."""
+"""The places of moments in a log."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ GTID = re.compile(
 def start_of(
     log: Log, moment: Position | str | datetime, table: str, *, before: bool
 ) -> Position | datetime:
-    """Returns the place in a log after which the changes of a table are reversed.
+    """Returns the place of a moment in a log.
 
     Raises:
         ConfigError: The moment is not a place in the log, or is in the future.
@@ -99,7 +99,7 @@ def _is_within(place: Position, asked: Position) -> bool:
     try:
         return Position.after_gtids(place.gtid_set or "") <= asked
     except ConfigError:
-        return False  # none of them contains the other
+        return False  # neither contains the other
 
 
 def _is_after(place: Position, asked: Position) -> bool:

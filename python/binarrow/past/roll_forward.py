@@ -1,4 +1,4 @@
-"""The rows of a table at a later moment: stored rows, and the changes since."""
+"""The rows of a table at a later moment, from stored rows and the changes since."""
 
 from __future__ import annotations
 
@@ -41,15 +41,15 @@ def roll_forward(
     unlogged_changes: Literal["error", "warn", "ignore"] = "error",
     storage_options: Mapping[str, Any] | None = None,
 ) -> RowsAt:
-    """Returns the rows that a table had at a moment after that of stored rows.
+    """Returns the rows that a table had at a moment, from rows that were stored before it.
 
-    The function repeats the changes that the log contains between the position of the rows and the
-    moment. It needs no server: the log may be archived files. All these changes of the table are in
-    memory. The rows are in no particular order.
+    The function applies the changes between the position of the stored rows and the moment to them.
+    It needs no server, because it can read the changes from archived files. All these changes of
+    the table are in memory. The rows that it returns are in no particular order.
 
-    The rows must be those of the position, with all columns. They are compared with the changes: an
-    error is raised if the first change of a row found other values. Rows of a table without a key
-    are counted.
+    The stored rows must be those of the position, with all columns. The function compares them with
+    the changes. It raises an error if a row differs from the row before its first change. Rows of a
+    table without a key are counted.
 
     Args:
         rows: The rows that the table had: an object with an Arrow stream, such as
@@ -63,14 +63,14 @@ def roll_forward(
         types: The Arrow types of the columns; see :func:`read_binlog`.
         schemas: CREATE TABLE statements, for a log without the names of columns; see
             :func:`read_binlog`. By default, a server is asked.
-        unlogged_changes: As for :func:`rows_at`. Of files, all changes count whose effects are not
-            known from ``schemas``.
+        unlogged_changes: As for :func:`rows_at`. With files, a change also causes the reaction if
+            its effects are not known from ``schemas``.
         storage_options: Settings for the file system of a URI; see :func:`read_binlog`.
 
     Raises:
         ConfigError: The moment is before the rows or after the log, or a keyword is not valid.
-        SchemaError: A statement changed or emptied the table in between, or the columns of the rows
-            are not those of the log. Or a row image lacks columns.
+        SchemaError: A statement changed or emptied the table in between, the columns of the rows
+            are not those of the log, or a row image lacks columns.
         UnsupportedEventError: The rows are not those of the position, or the log does not contain
             all changes.
 
@@ -118,7 +118,7 @@ class LaterRows:
 
         place = parse_place(position) if isinstance(position, str) else position
         if not isinstance(place, Position) or not place.file:
-            raise ConfigError("position is a Position with a file, or FILE:OFFSET")
+            raise ConfigError("position must be a Position with a file, or FILE:OFFSET")
         self._log, self._table, self._position = log, table, place.base
         self._rows = pa.RecordBatchReader.from_stream(rows)
         self._changes: list[ChangeBatch] = []
@@ -149,7 +149,7 @@ class LaterRows:
             if stop is not None and stop < self._position:
                 raise ConfigError(
                     f"{self._table}: the moment is at {stop}, before the rows, which are of"
-                    f" {self._position}: choose a later moment, or rows that are older"
+                    f" {self._position}: choose a later moment, or older rows"
                 )
             keywords = {**FORM, "include": ["schema_change", "truncate"], **keywords}
             with self._opened(stop, keywords) as log:
@@ -192,7 +192,7 @@ class LaterRows:
         """Returns the rows after the changes.
 
         Raises:
-            SchemaError: A column is missing, or has another type than in the log.
+            SchemaError: A column is missing, or its type differs from that in the log.
             UnsupportedEventError: The rows are not those before the changes.
         """
         if self._past is None:

@@ -101,10 +101,10 @@ def rows_at(
     log contains since the moment. It writes nothing to the server. The keys that changed since the
     moment, and their earlier rows, are in memory.
 
-    If the server no longer has the log from the moment on, pass ``archive``. The files that the
-    server has purged are read from there, and the others from the server. The server's log must
-    continue the archive: an error names the last file of the archive and the oldest file of the
-    server if files are missing, or if the archive is of another server.
+    If the server has purged a part of the log since the moment, pass ``archive``. The purged files
+    are read from there, and the others from the server. The server's log must continue the archive.
+    If files are missing, or if the archive is that of another server, an error names the last file
+    of the archive and the oldest file of the server.
 
     Rows of a table without a key are counted. This needs a snapshot whose position is exact: see
     :meth:`Server.read_table`. The rows are in no particular order. Columns that MariaDB does not
@@ -128,15 +128,16 @@ def rows_at(
         unlogged_changes: The reaction to rows that actions of foreign keys may have changed without
             being logged; see :func:`read_binlog`.
         archive: Archived files of the server's log: a path, glob, folder or URI, a list of them, or
-            a dict of the name in the server's log to the path. They may be compressed. Parts that
-            an index describes and that are not needed are not read; see :func:`write_index`.
+            a dict from the name in the server's log to the path. They may be compressed. If a file
+            has an index, parts that are not needed are not read; see :func:`write_index`.
         storage_options: Settings for the file system of a URI in ``archive``; see
             :func:`read_binlog`.
 
     Raises:
         PositionPurgedError: The server no longer has the log from the moment on, and the archive
-            does not contain it. Or the log between the archive and the server is missing.
-        ServerIdentityError: The archive is not of this server's log.
+            does not contain it, or the log between the archive and the server is missing.
+        ServerIdentityError: The server's log does not continue the archive, or it is not known if
+            it does.
         SchemaError: A statement changed or emptied the table since the moment, so the log does not
             contain its rows. Or a row image lacks columns (``binlog_row_image`` must be FULL).
         UnsupportedEventError: The log does not contain all changes of the table.

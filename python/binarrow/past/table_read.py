@@ -87,9 +87,10 @@ class TableRead:
         }
 
     def _reaction(self, reaction: Literal["error", "warn", "ignore"]) -> dict[str, Any]:
-        """Returns the keywords for changes of foreign keys that the log does not contain.
+        """Returns the keywords for changes by foreign keys that the log does not contain.
 
-        If the tables are known to which the keys of the table lead, other tables do not matter.
+        If all tables are known to which the foreign keys of the table lead, actions of other
+        foreign keys are ignored.
         """
         include = ["schema_change", "truncate"]
         self._on_unlogged = reaction
@@ -178,9 +179,9 @@ class TableRead:
         said = message(
             f"{self.table}: the log contains a {change.operation or 'change'} of"
             f" {change.database}.{change.table} ({change.commit_timestamp:%Y-%m-%d %H:%M:%S} UTC),"
-            " for which the server may have changed rows of the table without logging them"
-            f" ({', '.join(actions) or 'actions of foreign keys'}); ⟦unlogged_changes=warn⟧"
-            " continues"
+            " after which the server may have changed rows of the table without logging them"
+            f" ({', '.join(actions) or 'actions of foreign keys'}). Choose a later moment, or"
+            " continue with ⟦unlogged_changes=warn⟧"
         )
         if self._on_unlogged == "error":
             raise UnsupportedEventError(said)
@@ -235,9 +236,9 @@ def _action(key: ForeignKey, operation: str | None) -> str:
 
 
 def _parents(server: Server, structure: TableSchema) -> list[TableSchema] | None:
-    """Returns the tables that foreign keys refer to, also through other tables.
+    """Returns the tables to which foreign keys of a table lead, also through other tables.
 
-    None if the account may not see one of them.
+    Returns None if the account may not see one of them.
     """
     found: dict[str, TableSchema] = {f"{structure.database}.{structure.table}": structure}
     pending = [structure]

@@ -52,7 +52,7 @@ pub struct NestedJson {
     has_all_operations: bool,
 }
 
-/// The effect of a statement on a table, besides that on its structure.
+/// The effect of a statement on the rows and columns that a table had before it.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct AlteredTable<'s> {
     /// True if rows, or values of existing columns, may change without row events.
@@ -191,8 +191,8 @@ impl NestedJson {
         Ok(self.is_full())
     }
 
-    /// Appends a row for a table that is altered or, without `altered`, is now empty; without a table,
-    /// for all tables of a database. It comes before all rows of its transaction.
+    /// Appends a row for a statement that alters a table or, without `altered`, empties it. Without a table, it
+    /// applies to all tables of the database. The row is before all other rows of its transaction.
     ///
     /// # Errors
     /// The batch is too large.

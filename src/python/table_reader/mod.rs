@@ -103,8 +103,8 @@ impl PyTableReader {
     }
 }
 
-/// Starts an input whose only items are statements that empty tables, and those that alter tables if
-/// they are needed.
+/// Starts an input whose only items are statements that empty tables and, with `EmitAll`, statements that
+/// alter tables.
 fn start_input(
     py: Python<'_>,
     source: Source,
