@@ -40,15 +40,15 @@ class PasswordFile:
 
 
 class PasswordCommandError(ConfigError, OSError):
-    """A command printed no password. As an OSError, it does not end a stream: it is retried."""
+    """A command printed no password. It is an OSError, so that a stream retries."""
 
 
 @dataclass(frozen=True)
 class PasswordCommand:
     """A command whose output's first line is the password. It is run for each connection.
 
-    No shell reads it. Its standard input is empty. Its messages on stderr are not shown, because
-    they may contain a secret. Errors name its program, and none of its arguments.
+    It runs without a shell. Its standard input is empty. Its messages on stderr are not shown,
+    because they may contain a secret. Errors contain the name of its program, but no arguments.
     """
 
     words: tuple[str, ...] = field(repr=False)
@@ -59,16 +59,18 @@ class PasswordCommand:
         """Divides a command into words, at spaces that are not quoted.
 
         Raises:
-            ConfigError: The command is empty, or has a quotation mark without its partner.
+            ConfigError: The command is empty, or a quotation mark in it is not closed.
         """
         try:
             words = tuple(shlex.split(given) if isinstance(given, str) else given)
         except ValueError as error:
             raise ConfigError(f"password_command: {error}".lower()) from None
         if not words or not words[0] or not all(isinstance(one, str) for one in words):
-            raise ConfigError("password_command is a program and its arguments")
+            raise ConfigError(
+                "password_command must be a program and its arguments, all of them text"
+            )
         if any("\0" in one for one in words):
-            raise ConfigError("password_command contains a zero character")
+            raise ConfigError("password_command contains a NUL character")
         return cls(words)
 
     def __call__(self) -> bytes:
@@ -94,13 +96,15 @@ class PasswordCommand:
         if not password:
             raise PasswordCommandError(f"{self._what} printed no password in its first line")
         if len(password) > LONGEST:
-            raise PasswordCommandError(f"{self._what} printed a first line that is too long")
+            raise PasswordCommandError(
+                f"{self._what} printed a first line that is too long (more than {LONGEST} bytes)"
+            )
         return password
 
     def _line_of(self, process: subprocess.Popen[bytes]) -> bytes:
-        """Returns the first line of a process after its end.
+        """Returns the first line of the output of a process, after its end.
 
-        A thread reads: a process that the command has started may keep the output open.
+        A thread reads it, because a process that the command has started may keep the output open.
         """
         deadline = time.monotonic() + PATIENCE
         found: list[bytes] = []
@@ -129,7 +133,7 @@ def password_source(
     file: str | os.PathLike[str] | None,
     command: str | Sequence[str] | None,
 ) -> Password | None:
-    """Returns the password of the keywords with these names; None if none is given.
+    """Returns the password that keywords set; None if none is given.
 
     Raises:
         ConfigError: More than one is given, or the command is not valid.
@@ -164,7 +168,7 @@ def password_bytes(password: Password) -> bytes:
 
 
 def _read(output: IO[bytes] | None, found: list[bytes]) -> None:
-    """Reads the first line of an output, and the rest, so that the program can end."""
+    """Reads the first line of an output. Also reads the rest, so that the program can end."""
     assert output is not None  # noqa: S101 - it is a pipe
     with output:
         found.append(output.readline(LONGEST + len("\r\n") + 1))

@@ -44,7 +44,7 @@ def test_a_complete_file(file: Path) -> None:
         ('tabels = ["shop.*"]', "FILE: 'tabels' is not known; did you mean 'tables'?"),
         ("xyzzy = 1", "FILE: 'xyzzy' is not known; expected one of: busy_timeout, every, "),
         ('config = "other.toml"', "FILE: 'config' is not known"),
-        ('password = "abc"', "FILE contains password: a password is in a file of its own"),
+        ('password = "abc"', "FILE contains password, which is not possible: use password_file"),
         ('source = "mysql://user:abc@db/"', "FILE: source contains a password: use password_file"),
         ('once = "yes"', "FILE: once is true or false"),
         ("tables = [1]", "FILE: tables is a list of strings"),

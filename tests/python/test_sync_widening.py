@@ -123,10 +123,11 @@ def test_a_statement_that_changes_rows_too() -> None:
     before = table(column("int"))
     assert refusal(before, before, changes_rows=True) is None
     assert (
-        refusal(before, table(column("bigint")), changes_rows=True) == "it changes existing values"
+        refusal(before, table(column("bigint")), changes_rows=True)
+        == "the statement changes existing values"
     )
     more = table(column("int"), Column("d", "int", nullable=True))
-    assert refusal(before, more, changes_rows=True) == "it changes existing values"
+    assert refusal(before, more, changes_rows=True) == "the statement changes existing values"
 
 
 def test_character_sets() -> None:

@@ -210,7 +210,7 @@ def test_wider_columns():
     for statement, why in (
         (Alteration((8, -1), dropped_columns=("more",)), "the column more is dropped"),
         (Alteration((8, -1), renamed_columns=(("a", "more"),)), "a is renamed to more"),
-        (Alteration((8, -1), changes_rows=True), "it changes existing values"),
+        (Alteration((8, -1), changes_rows=True), "the statement changes existing values"),
     ):
         assert why in str(table.check("widen", BIGINT, MORE, statement=statement))
     renamed = Alteration((8, -1), renamed_columns=(("more", "more"),))

@@ -55,9 +55,8 @@ def _read(ctx: typer.Context, file: Path | None) -> Path | None:
         name = key.replace("-", "_")
         if name == "password":
             raise typer.BadParameter(
-                f"{file} contains {key}: a password is in a file of its own (password_file), is the"
-                " output of a command (password_command), or is in an option file (option_file) or"
-                " in the variable MYSQL_PWD"
+                f"{file} contains {key}, which is not possible: use password_file,"
+                " password_command, option_file or the environment variable MYSQL_PWD"
             )
         if name not in known or name in ONLY_ON_THE_COMMAND_LINE:
             raise typer.BadParameter(f"{file}: {key!r} is not known{_hint(name, known)}")

@@ -108,7 +108,7 @@ OPTIONS = (
         marks keep spaces, as in a shell. A list contains the words themselves. If it fails,
         :func:`connect` raises a :class:`ConfigError`, and a stream retries, as after a lost
         connection. After 60 seconds, the command is killed. Errors contain the name of its program,
-        and not its output or its arguments.
+        but neither its output nor its arguments.
         """,
         LOGIN,
         Spark(
@@ -120,8 +120,8 @@ OPTIONS = (
             "--password-command",
             SERVER_COMMANDS,
             "COMMAND",
-            "A command whose output's first line is the password, such as 'pass show repl'. It is"
-            " run without a shell for each connection.",
+            "A command that prints the password in the first line of its output, such as"
+            " 'pass show repl'. It is run without a shell for each connection.",
         ),
     ),
     Option(

@@ -153,7 +153,7 @@ OPTIONS = (
         COUNT,
         250_000,
         """
-        The number of rows after which ``sync`` commits earlier than after ``every`` seconds.
+        The number of rows after which ``sync`` commits before ``every`` seconds have passed.
 
         A commit can contain a part of a transaction. ``sync`` also commits after 64 MiB of rows.
         """,
@@ -161,8 +161,8 @@ OPTIONS = (
             "--max-rows-per-commit",
             {"sync": 250_000},
             "ROWS",
-            "The number of rows after which sync commits earlier than after --every. A commit can"
-            " contain a part of a transaction.",
+            "The number of rows after which sync commits, even if the time of --every has not"
+            " passed. A commit can contain a part of a transaction.",
         ),
     ),
     Option(

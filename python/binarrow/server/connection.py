@@ -70,7 +70,7 @@ def connect(
             marks keep spaces, as in a shell. A list contains the words themselves. If it fails,
             :func:`connect` raises a :class:`ConfigError`, and a stream retries, as after a lost
             connection. After 60 seconds, the command is killed. Errors contain the name of its
-            program, and not its output or its arguments.
+            program, but neither its output nor its arguments.
         socket: The path of a Unix socket, instead of a host.
         option_file: A file such as ``~/.my.cnf``: its section ``[client]`` provides the host, the
             user, the password and TLS. Files that it includes are read too.

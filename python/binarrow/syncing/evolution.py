@@ -65,7 +65,7 @@ def evolved(
             if known.name in unknown:
                 still_unknown.append(field.name)
     if {*still_unknown} & {*table.row_key}:
-        return None  # rows could not be found by their keys
+        return None  # rows cannot be found by a key whose values are not known
     return Columns(tuple(columns), tuple(still_unknown))
 
 

@@ -45,10 +45,10 @@ ITEMS: Sequence[MarkerKind] = ("schema_change", "truncate", "unlogged_change")
 """The items of a stream; the last one is not for a history."""
 
 BATCH_ROWS = 1 << 16
-"""The maximum number of rows that a commit can contain above its limit."""
+"""The maximum number of rows by which a commit can exceed its limit."""
 
 STARTS = 20
-"""The maximum number of starts after a commit at which a table of a load is missing."""
+"""The maximum number of starts after one commit if a table to load is missing at each of them."""
 
 PATIENCE = 0.25
 """Seconds to wait for changes before it is checked whether the sync is to end."""
@@ -80,7 +80,7 @@ class Follower:
         self._excluded: set[Name] = set()
         """Parked tables whose rows the stream cannot return: it leaves them out from then on."""
         self._starts: tuple[Position | None, int] = (None, 0)
-        """A commit, and the number of starts after it at which a table of a load was missing."""
+        """A commit, and the number of starts after it at which a table to load was missing."""
 
     def run(self, state: State | None) -> SyncSummary:
         """Loads and follows, until the end or until the sync is stopped."""
@@ -239,7 +239,7 @@ class Follower:
         return True
 
     def _is_replaced(self, error: SchemaError) -> bool:
-        """True if a table of a load was missing when the stream started, and exists again.
+        """True if a table to load was missing when the stream started, and exists again.
 
         A session may drop a table and create it again at this moment. The stream starts again at
         the same position.

@@ -73,7 +73,7 @@ def _last(changes: pa.Table, key: Sequence[str]) -> pa.Array | None:
 def key_numbers(rows: pa.Table, key: Sequence[str]) -> pa.Array:
     """Returns a number for each row, which is the same for rows with the same key.
 
-    There are no gaps: the numbers begin at 0, and end before the number of different keys.
+    The numbers of n different keys are 0 to n - 1.
     """
     import pyarrow as pa
     import pyarrow.compute as pc

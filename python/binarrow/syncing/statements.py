@@ -271,7 +271,7 @@ class Statements:
         evolved: Columns | None,
         why: str,
     ) -> None:
-        """Gives a table other columns. Without `evolved`, its rows are removed and read again."""
+        """Changes the columns of a table. Without `evolved`, its rows are removed and read."""
         has_versions = self._settings.mode == "scd2"
         columns = None if evolved is None else evolved.all
         if columns is not None and has_versions:

@@ -83,8 +83,9 @@ def sync(
             ``_valid_from_version`` and ``_valid_to_version``.
         once: If true, the sync ends at the current end of the log.
         every: The maximum number of seconds between two commits.
-        max_rows_per_commit: The number of rows after which sync commits earlier. It also commits
-            after 64 MiB of rows. A commit can contain a part of a transaction.
+        max_rows_per_commit: The number of rows after which sync commits before ``every`` seconds
+            have passed. It also commits after 64 MiB of rows. A commit can contain a part of a
+            transaction.
         schema_changes: ``"follow"`` applies ALTER TABLE to the target. ``"widen"`` applies it if it
             adds columns that are nullable or have a default, or if types become larger, and raises
             an error before any other change of columns. ``"fail"`` raises an error before each

@@ -62,7 +62,7 @@ class Tables:
         self.reloads: set[Name] = set()
         """Tables whose rows are to be read again after the next commit."""
         self._keeping: set[Name] = set()
-        """Those of them that keep their rows: each row is replaced when it is read."""
+        """The tables of `reloads` that keep their rows. Each row is replaced when it is read."""
         self.unsettled: dict[Name, Position] = {}
         """Tables that a transaction creates which may not be complete, with the place before it."""
         self.wanted: set[Name] = set()
@@ -207,7 +207,7 @@ class Tables:
         self.reloads.add(name)
 
     def note_unknown(self, name: Name, columns: tuple[str, ...], added: set[str]) -> None:
-        """Notes the columns whose values are not known in all rows; for added ones, reads the rows.
+        """Notes columns whose values are not known in all rows. If some are new, reads the rows.
 
         The table has all rows of the source. It keeps them, and their changes are applied. As in a
         load, a row is read at its place in the log, and replaces the one with its key.
@@ -216,8 +216,8 @@ class Tables:
         if name in self.reloads or not added & {*columns}:
             return
         LOG.warning(
-            "%s: the log does not contain the values of %s in existing rows: they are read again by"
-            " key, and have NULL there until then",
+            "%s: the log does not contain the values of %s in existing rows: the rows are read"
+            " again by key, and have NULL in these columns until then",
             shown(name),
             ", ".join(columns),
         )
@@ -225,7 +225,7 @@ class Tables:
         self.reloads.add(name)
 
     def end_reload(self, name: Name) -> None:
-        """Does not read the rows of a table again."""
+        """Notes that the rows of a table are not read again after the next commit."""
         self.reloads.discard(name)
         self._keeping.discard(name)
 
@@ -367,7 +367,7 @@ class Tables:
                 self.put(replace(record, status="incomplete"))
 
     def loads(self, position: Position, existing: Iterable[Name]) -> list[Name]:
-        """Returns the tables to be loaded now, and empties those of a mirror that keep no rows.
+        """Returns the tables to load now. Empties those of a mirror that do not keep their rows.
 
         The current versions of rows end when they are read, or when all others were read.
         A table that does not exist any more is incomplete until a statement renames or drops it.

@@ -91,7 +91,7 @@ def refusal(
             return f"the new column {name} is NOT NULL and has no DEFAULT"
     is_same = [*map(_values, old.values())] == [_values(new[name]) for name in old]
     if changes_rows and not (is_same and len(old) == len(new)):
-        return "it changes existing values"
+        return "the statement changes existing values"
     return None
 
 

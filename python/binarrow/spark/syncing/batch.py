@@ -171,8 +171,8 @@ class BatchWriter:
             documents: Its changes.
 
         Raises:
-            SchemaError: They differ from those of the target in a way that is not supported, or
-                a statement changes values of existing rows.
+            SchemaError: The columns differ from those of the target in a way that is not supported,
+                or a statement changes values of existing rows.
         """
         self._column_changes.check(table, documents)
         if any(one.changes_rows for one in documents.altered):
@@ -180,10 +180,10 @@ class BatchWriter:
         return table.with_dropped_columns(shape for shape, _ in documents.shapes)
 
     def reload(self, spark: SparkSession, names: Iterable[Name], query: str) -> None:
-        """Replaces the rows of tables of a mirror by those that the server has now.
+        """Replaces the rows of tables of a mirror with those that the server has now.
 
-        A query that is killed meanwhile has no effect on this: a table is parked until its rows
-        and the version that they contain are stored.
+        If the program is killed meanwhile, a parked table stays parked: it is released after its
+        rows and the version that they contain are stored.
 
         Raises:
             TableError, SchemaError: A table cannot be loaded.
@@ -216,8 +216,8 @@ def _without_rows(table: Table) -> Changes:
 def _other_rows(name: Name) -> TableError:
     return TableError(
         name,
-        f"the rows of table {shown(name)} get other values or are replaced by a statement such as"
-        " ALTER TABLE, and the log does not contain them: copy the table into a new target",
+        f"a statement such as ALTER TABLE changes values or replaces rows of table {shown(name)},"
+        " and the log does not contain the new rows: copy the table into a new target",
     )
 
 

@@ -5,9 +5,9 @@ server had when their changes were last permitted. They are compared with those 
 stream also returns statements that drop or rename columns, or change existing values: these are not
 permitted either, although the columns may be the same afterwards.
 
-Without the structures before it, a statement that makes a type wider counts as one that may change
-values. So the property also contains the version of the log at which wider types were found: such
-statements up to it are permitted.
+If the structure before it is not known, a statement that makes a type wider counts as one that may
+change values. Therefore the property also contains the version of the log at which wider types were
+found. Such statements up to this version are permitted.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class _Permitted:
         return {column.name: column.type for column in self.columns}
 
     def has_other_types(self, other: _Permitted) -> bool:
-        """True if columns of both have other types."""
+        """True if a column of both has another type."""
         own, others = self.types(), other.types()
         return any(others.get(name, kind) != kind for name, kind in own.items())
 
@@ -82,7 +82,7 @@ class ColumnChanges:
     def __init__(self, policies: Policies) -> None:
         self._policy = policies.schema_changes
         self._permitted: dict[Name, _Permitted] = {}
-        """The content of the property, of tables that have it."""
+        """The content of the property, for tables that have it."""
 
     def properties(self, structure: Structure | None) -> dict[str, str]:
         """Returns the properties of a new table; none if the server has no such table."""
@@ -136,12 +136,12 @@ class ColumnChanges:
                     found = replace(found, widened=structure.version, server=structure.server)
             self._permitted[name] = found
             table.mirror.set_property(COLUMNS, found.to_json())
-        elif stored is not None:  # it would be old for a later run with another policy
+        elif stored is not None:  # a later run with another policy would find it outdated
             del self._permitted[name]
             table.mirror.unset_property(COLUMNS)
 
     def _refusal(self, table: Table, described: TableSchema) -> str | None:
-        """Returns why other columns are not permitted; None if they are."""
+        """Returns the reason why other columns are not permitted; None if they are."""
         stored = self._permitted.get(table.name)
         if stored is None:
             return _refusal_by_types(table)
@@ -156,7 +156,7 @@ class ColumnChanges:
     def _refusal_of(
         self, statement: Alteration, table: Table, described: TableSchema
     ) -> str | None:
-        """Returns why a statement is not permitted; None if it is."""
+        """Returns the reason why a statement is not permitted; None if it is."""
         if statement.dropped_columns:
             return f"the column {statement.dropped_columns[0]} is dropped"
         for column, to in statement.renamed_columns:
@@ -171,7 +171,7 @@ class ColumnChanges:
             )
         ):
             return None
-        return "it changes existing values"
+        return "the statement changes existing values"
 
 
 def _refusal_by_types(table: Table) -> str | None:

@@ -99,7 +99,8 @@ def sync(
             from the server. Columns that the server drops stay in the target, and are NULL in new
             rows.
             ``"widen"`` permits only changes after which all earlier values fit, as in
-            :func:`binarrow.sync`; ``"fail"`` permits none. The query ends before any other change.
+            :func:`binarrow.sync`; ``"fail"`` permits none. The query ends before a change that is
+            not permitted.
         on_truncate: The reaction to TRUNCATE and to DROP TABLE followed by CREATE TABLE:
             ``"apply"``, ``"keep"`` (the target keeps its rows) or ``"fail"``.
         on_drop: The reaction if the server has dropped a table: ``"keep"`` (the target keeps the
@@ -113,7 +114,7 @@ def sync(
             ``"park"`` needs the option ``snapshotStateFile``, and the file is next to that file. To
             load the table again, use ``reload``. An error while the log is read always ends the
             query.
-        reload: Tables to load again, as globs, with ``mode="mirror"``. They may be parked or not.
+        reload: Tables to load again, as globs, with ``mode="mirror"``. They need not be parked.
             Their rows are read before the query starts. Each run with this argument loads them
             again. In the first run, it has no effect, because all tables are loaded.
         files: The writer of the files, with ``mode="history"``. With ``"auto"``, if the target is
@@ -145,7 +146,9 @@ def sync(
     is_connect = "connect" in type(spark).__module__
     reloads = patterns(reload, "reload")
     if reloads and (mode != "mirror" or is_connect):
-        raise ConfigError("reload needs mode='mirror' and a classic session: use a new target")
+        raise ConfigError(
+            "reload needs mode='mirror' and a classic session (not Spark Connect): use a new target"
+        )
     if is_connect and place.catalog is None and not place.is_local:
         raise ConfigError(
             f"with Spark Connect, the target must be a local folder or a catalog, not {target}: use"
@@ -217,7 +220,7 @@ def _reload(
     """Loads tables again, if the query of the checkpoint has run before.
 
     Raises:
-        ConfigError: The server has none of the tables, or the query is running.
+        ConfigError: The server does not have the tables, or the query is running.
     """
     query = _query_of_checkpoint(spark, folder)
     if query is None:

@@ -59,9 +59,8 @@ class Table:
         if unknown:
             raise SchemaError(
                 f"{shown(self.name)}: rows in the log have the columns {', '.join(unknown)}, which"
-                " the server has dropped or renamed before they were read, so that their types are"
-                " not known: add the columns to the target, or leave the table out with"
-                " exclude_tables"
+                " the server dropped or renamed before the rows were read, so their types are not"
+                " known: add the columns to the target, or leave the table out with exclude_tables"
             )
         envelope = [field for field in self.structure.schema if field.name in ENVELOPE]
         return StructType([*own, *(of_target[column] for column in dropped), *envelope])
