@@ -89,7 +89,7 @@ class Tables:
                 yield table
 
     def to_reload(self, spark: SparkSession, names: Iterable[Name], query: str) -> Iterator[Table]:
-        """Creates or checks each table that is loaded again, also if it is parked, and then yields it.
+        """Creates or checks each table that is loaded again, also a parked one, and then yields it.
 
         Raises:
             TableError: It cannot be loaded.
