@@ -8,7 +8,7 @@
 //!
 //! | file | does |
 //! |---|---|
-//! | `collected_rows.rs` | the common functions of the sums and the chosen rows |
+//! | `collected_rows.rs` | the rows of one copy, as the sums and the chosen rows collect them |
 //! | `sums.rs` | the number and the sum of the hashes of each part |
 //! | `changes.rs` | the rows that the log changed between the two copies |
 //! | `chosen_rows.rs` | the rows of parts that differ |

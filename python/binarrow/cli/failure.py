@@ -40,7 +40,7 @@ def reports_failure(command: Callable[P, None]) -> Callable[P, None]:
 
     @functools.wraps(command)
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
-        # The objects of imports remain until the exit: no collection needs to visit them.
+        # Imported objects exist until the exit, so garbage collections need not visit them.
         gc.freeze()
         gc.enable()
         with warnings.catch_warnings():

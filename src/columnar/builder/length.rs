@@ -34,7 +34,7 @@ impl CellLength {
         image.take(len, "cell")
     }
 
-    /// Returns the length of the cell, and the bytes from its start on, which are at least as many.
+    /// Returns the length of the cell, and the bytes from its start on. They are at least as long as the cell.
     #[inline(always)] // in the loop over cells
     pub(super) fn cell_start<'a>(self, image: &mut Reader<'a>) -> Result<(usize, &'a [u8])> {
         let len = self.len(image)?;

@@ -24,7 +24,7 @@ pub(super) struct SetText {
 struct Joined {
     /// The length of the text.
     len: usize,
-    /// The text, and zeros after it: at least a block, so that a short text is copied without a call.
+    /// The text, and zeros after it up to the length of a block, so that a short text is copied without a function call.
     padded: Box<[u8]>,
 }
 

@@ -15,8 +15,8 @@ const MAX_BYTES: usize = i32::MAX as usize;
 /// Texts of at most this number of bytes are checked for ASCII first, which takes less time than the general check.
 const SHORT: usize = 64;
 
-/// Values of at most this number of bytes are copied as a block of this length, with some of the bytes after them: a copy of any
-/// other number of bytes is a call, which takes longer.
+/// A value of at most this number of bytes is copied as a block of this length, together with some of the bytes after it. A copy
+/// whose length is not constant is a function call, which takes longer.
 pub(super) const BLOCK: usize = 64;
 
 /// Offsets, bytes and validity of a column under construction.
@@ -101,7 +101,7 @@ impl VarBytes {
         self.end_row()
     }
 
-    /// Appends the first `len` bytes of `start`, which has at least as many.
+    /// Appends the first `len` bytes of `start`, which is at least as long.
     #[inline(always)] // in the loop over cells
     pub(super) fn append_start(&mut self, len: usize, start: &[u8]) -> Result<()> {
         match start.first_chunk::<BLOCK>() {
