@@ -127,7 +127,7 @@ def finish(query: Any) -> None:
 
 
 def crash_at(key: str) -> Any:
-    """Returns the function that sets properties of tables, which fails at one of them."""
+    """Returns a function that sets properties of tables, and fails at one of them."""
     set_property = TableMirror.set_property
 
     def set_or_crash(mirror: TableMirror, name: str, value: str) -> None:

@@ -31,7 +31,7 @@ def python(code: str) -> bytes:
 
 
 def message(*words: str) -> str:
-    """Returns the message of a command that prints no password."""
+    """Returns the message of the error if a command prints no password."""
     with pytest.raises(ConfigError) as failure:
         printed(*words)
     assert HIDDEN not in str(failure.value)

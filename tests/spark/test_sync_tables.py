@@ -140,7 +140,7 @@ def test_statements_before_a_table_was_emptied():
     ],
 )
 def test_columns_that_get_the_names_of_others(statement, expected):
-    """The batch after it may contain the statement that adds a column of the name again."""
+    """The next batch may contain the statement that adds a column with the name again."""
     without_default = {HAS_DEFAULT: "false", NULLABLE: "true"}
     own = [StructField(name, IntegerType(), metadata=without_default) for name in ("id", "N", "m")]
     mirror = SimpleNamespace(set_property=lambda key, value: None)
@@ -162,7 +162,7 @@ class Altered:
         )
 
     def check(self, policy, *columns, statement=None, created=None, version=-1):
-        """Returns why columns are not permitted, in a new run."""
+        """Returns the reason why a new run does not permit columns; None if it permits them."""
         own = [Column(**one) for one in columns]
         described = TableSchema(*NAME, own)
         structure = Structure(StructType(), ("id",), version, "server", described)

@@ -205,7 +205,7 @@ def test_among_documents_of_many_tables(server, played):
 
 
 def test_statements_that_alter_tables_among_documents(server, played):
-    """Statements that drop or rename columns, convert values or replace rows are rows of their own."""
+    """Statements that drop or rename columns, convert values or replace rows return rows."""
     log = played(
         "ALTER TABLE t ADD COLUMN a INT, ADD COLUMN b INT, ADD COLUMN `C` DATETIME(6)",
         "INSERT INTO t VALUES (1, 2, 3, NULL)",

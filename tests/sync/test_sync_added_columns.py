@@ -18,11 +18,11 @@ from support.sync_source import Source, two_kinds
 SERVERS = ["mysql"]
 ROWS = 2000
 FIRST = 1000
-"""The keys begin here: later inserts have smaller and larger ones."""
+"""The first key. Later inserts have smaller and larger keys."""
 
 
 class Writer(threading.Thread):
-    """Inserts, updates and deletes rows, and changes their keys, until the end of a block."""
+    """Inserts, updates and deletes rows, and changes their keys, until `end` is called."""
 
     def __init__(self, source: Source) -> None:
         super().__init__(daemon=True)

@@ -75,7 +75,7 @@ def test_kills(source: Source) -> None:
         for session in (*storms, *writers):
             session.end()
     assert kills == wanted
-    # A commit to a hundred tables of a lake takes seconds, so few of them are quicker.
+    # A commit to a hundred tables of a lake takes seconds, so fewer commits take less time.
     ran = subprocess.run(
         [*command, "--once", "--every", "60"],
         capture_output=True,

@@ -188,7 +188,7 @@ def test_a_table_that_is_replaced_when_its_load_starts(
 
 
 def around(source: Source, *statements: str, when: str) -> Callable[..., object]:
-    """Returns the function that asks for tables; its first call also executes statements."""
+    """Returns a function that asks for tables. Its first call also executes statements."""
     left = [*statements]
 
     def ask(*arguments: Any) -> object:
