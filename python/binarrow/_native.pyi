@@ -117,10 +117,10 @@ class ServerError(BinarrowError):
     """The server refuses a statement. ``code`` is the server's error number, ``sqlstate`` the SQLSTATE."""
 
 class PositionPurgedError(BinarrowError):
-    """The log after the position is no longer on the server or in the archive."""
+    """The server no longer has the log after the position, and no archive contains it."""
 
 class ServerIdentityError(BinarrowError):
-    """A position or an archive is from another server, or another reader uses the server id."""
+    """A position or an archive is from another server, or another reader uses the same server id."""
 
 class ConnectionLostError(BinarrowError, ConnectionError):
     """The connection could not be opened, or was lost. A retry may succeed."""
