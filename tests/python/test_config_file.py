@@ -45,7 +45,10 @@ def test_a_complete_file(file: Path) -> None:
         ("xyzzy = 1", "FILE: 'xyzzy' is not known; expected one of: busy_timeout, every, "),
         ('config = "other.toml"', "FILE: 'config' is not known"),
         ('password = "abc"', "FILE contains password, which is not possible: use password_file"),
-        ('source = "mysql://user:abc@db/"', "FILE: source contains a password: use password_file"),
+        (
+            'source = "mysql://user:abc@db/"',
+            "FILE: source contains a password: use password_file or password_command",
+        ),
         ('once = "yes"', "FILE: once is true or false"),
         ("tables = [1]", "FILE: tables is a list of strings"),
         ("every = true", "FILE: every is a string or a number"),

@@ -75,7 +75,9 @@ def _key(parameter: Any) -> str:
 def _value(place: str, parameter: Any, value: Any) -> Any:
     """Checks the kind of a value; its parameter checks the rest."""
     if isinstance(value, str) and has_password(value):
-        raise typer.BadParameter(f"{place} contains a password: use password_file")
+        raise typer.BadParameter(
+            f"{place} contains a password: use password_file or password_command"
+        )
     if getattr(parameter, "is_flag", False):
         if not isinstance(value, bool):
             raise typer.BadParameter(f"{place} is true or false")
