@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 import shlex
+import signal
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
@@ -21,7 +24,10 @@ LONGEST = 1 << 16
 """The maximum number of bytes of a password that a command prints."""
 
 PATIENCE = 60.0
-"""Seconds after which a command that has not ended is killed."""
+"""Seconds after which a command that has not ended is killed, with the processes it started."""
+
+GRACE = 1.0
+"""Seconds to wait for the end of a command that was killed."""
 
 
 @dataclass(frozen=True)
@@ -47,8 +53,9 @@ class PasswordCommandError(ConfigError, OSError):
 class PasswordCommand:
     """A command whose output's first line is the password. It is run for each connection.
 
-    It runs without a shell. Its standard input is empty. Its messages on stderr are not shown,
-    because they may contain a secret. Errors contain the name of its program, but no arguments.
+    It runs without a shell, in its own process group. Its standard input is empty. Its messages on
+    stderr are not shown, because they may contain a secret. Errors contain the name of its program,
+    but no arguments.
     """
 
     words: tuple[str, ...] = field(repr=False)
@@ -86,6 +93,7 @@ class PasswordCommand:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
+                process_group=0,
             )
         except OSError as error:
             raise ConfigError(f"{self._what} cannot be run: {error.strerror}") from None
@@ -110,16 +118,19 @@ class PasswordCommand:
         found: list[bytes] = []
         reader = threading.Thread(target=_read, args=(process.stdout, found), daemon=True)
         reader.start()
+        has_ended = False
         try:
-            process.wait(PATIENCE)
-            reader.join(deadline - time.monotonic())
+            reader.join(PATIENCE)
+            # Before this call, no other process can get the id of the command, or of its group.
+            if not reader.is_alive():
+                process.wait(max(0.0, deadline - time.monotonic()))
+                has_ended = True
         except subprocess.TimeoutExpired:
             pass
         finally:
-            is_late = process.poll() is None or reader.is_alive()
-            process.kill()
-            process.wait()
-        if is_late:
+            if not has_ended:
+                _kill(process)
+        if not has_ended:
             raise PasswordCommandError(f"{self._what} did not end within {PATIENCE:g} seconds")
         return found[0]
 
@@ -174,6 +185,17 @@ def _read(output: IO[bytes] | None, found: list[bytes]) -> None:
         found.append(output.readline(LONGEST + len("\r\n") + 1))
         while output.read(LONGEST):
             pass
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """Kills a command, and the processes in its group. On Windows, kills only the command."""
+    with suppress(OSError):  # the processes may belong to another user
+        if sys.platform == "win32":
+            process.kill()
+        else:
+            os.killpg(process.pid, signal.SIGKILL)
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(GRACE)
 
 
 def _first_line(line: bytes) -> bytes:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import select
 import shlex
 import stat
 import sys
@@ -126,6 +128,22 @@ def test_a_command_that_does_not_end(monkeypatch: pytest.MonkeyPatch, code: str)
     started = time.monotonic()
     assert "did not end within 0.2 seconds" in message("sh", "-c", code)
     assert time.monotonic() - started < 5
+
+
+def test_the_processes_that_a_command_has_started_are_killed_too(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(password, "PATIENCE", 0.5)
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    output = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        message("sh", "-c", f"sleep 9 > {shlex.quote(str(pipe))} & sleep 9")
+        # A pipe is at its end if no process has it open for writing.
+        assert select.select([output], [], [], 5)[0]
+        assert os.read(output, 1) == b""
+    finally:
+        os.close(output)
 
 
 def test_the_flag_and_the_configuration_file(tmp_path: Path) -> None:
