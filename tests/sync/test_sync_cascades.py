@@ -10,10 +10,12 @@ import random
 from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
+from typing import Any
 
 import pymysql
 import pytest
 
+from binarrow.syncing import cascades
 from support import live
 from support.servers.servers import Server, Session
 from support.sync_source import SECRET, Source
@@ -59,13 +61,15 @@ def create(source: Source, *rows: str, key: str = "INT", action: str = "CASCADE"
     )
 
 
-def run(source: Source, statements: Sequence[str], *tables: str, reads_again: bool) -> None:
+def run(
+    source: Source, statements: Sequence[str], *tables: str, reads_again: bool, **keywords: Any
+) -> None:
     """Syncs, executes statements in one session, syncs again, and compares."""
     source.sync()
     with closing(Session(source.server, database="shop")) as session:
         for statement in statements:
             session.execute(statement)
-    summary = source.sync()
+    summary = source.sync(**keywords)
     source.check(*(f"shop.{table}" for table in tables))
     assert any(one.loads for one in summary.tables.values()) == reads_again
 
@@ -128,6 +132,18 @@ def test_deletes(source: Source) -> None:
     for database in databases:
         source.check(*(f"{database}.{table}" for table in ("p", "c", "g")))
     assert not any(one.loads for one in summary.tables.values())
+
+
+@pytest.mark.parametrize(("least", "reads_again"), [(250_000, False), (3, True)])
+def test_a_delete_of_more_rows_than_a_commit(
+    source: Source, monkeypatch: pytest.MonkeyPatch, *, least: int, reads_again: bool
+) -> None:
+    """A small limit does not divide it. Only then must the rows of children be read again."""
+    assert cascades.LEAST_ROWS == 250_000
+    monkeypatch.setattr(cascades, "LEAST_ROWS", least)
+    create(source, *ROWS)
+    deletes = ["DELETE FROM p"]
+    run(source, deletes, "p", "c", "g", reads_again=reads_again, max_rows_per_commit=1)
 
 
 def test_set_null(source: Source) -> None:
@@ -225,8 +241,9 @@ def test_history_mode(source: Source) -> None:
         source.sync(mode="history")
 
 
-def test_random_statements(source: Source) -> None:
+def test_random_statements(source: Source, monkeypatch: pytest.MonkeyPatch) -> None:
     """Commits of a few rows and of all rows; the last run begins in the middle of the log."""
+    monkeypatch.setattr(cascades, "LEAST_ROWS", 0)
     create(
         source,
         "CREATE TABLE n (id INT PRIMARY KEY, p INT, FOREIGN KEY (p) REFERENCES p (id)"

@@ -23,6 +23,9 @@ OVERFLOW = 2
 """Rows are collected up to this multiple of a commit's limits, so that no commit divides the
 effects of a transaction."""
 
+LEAST_ROWS = 250_000
+"""Rows are collected up to this number, even if the limit of a commit is much smaller."""
+
 
 class Cascades:
     """The changes of parents whose effects are not in the log, since the last commit."""
@@ -55,8 +58,9 @@ class Cascades:
 
     def may_commit(self, position: Position | None) -> bool:
         """True if the changes up to a position are complete, or too many to wait for more."""
-        is_complete = position is not None and not position.ahead
-        return not self._found or is_complete or self._tables.pending.is_larger_than(OVERFLOW)
+        if not self._found or (position is not None and not position.ahead):
+            return True
+        return self._tables.pending.is_larger_than(OVERFLOW, LEAST_ROWS)
 
     def settle(self, position: Position) -> None:
         """Adds the effects of all transactions before a position to the next commit."""

@@ -54,11 +54,14 @@ class Pending:
         """True if it is time for a commit."""
         return self.is_full or time.monotonic() - self._since >= self._settings.every
 
-    def is_larger_than(self, multiple: int) -> bool:
-        """True if the rows are more than a multiple of the limits."""
+    def is_larger_than(self, multiple: int, rows: int) -> bool:
+        """True if the rows are more than a multiple of the limits, and more than this number.
+
+        The number does not apply to the limit of bytes.
+        """
         limits = self._settings
-        rows, size = (multiple * one for one in (limits.max_rows_per_commit, limits.max_bytes))
-        return self._rows > rows or self._bytes > size
+        has_more = self._rows > max(multiple * limits.max_rows_per_commit, rows)
+        return has_more or self._bytes > multiple * limits.max_bytes
 
     def has_operation(self, name: Name) -> bool:
         """True if the next commit has operations of a table besides its last rows."""
