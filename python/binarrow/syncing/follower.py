@@ -23,12 +23,13 @@ from binarrow.syncing.cascades import Cascades
 from binarrow.syncing.commits import Commits
 from binarrow.syncing.errors import SyncError, TableError
 from binarrow.syncing.names import Name, Selection, shown, split
+from binarrow.syncing.operations import parked
 from binarrow.syncing.rows import ENVELOPE, PREFIX
 from binarrow.syncing.starting import Start
 from binarrow.syncing.statements import Statements
 from binarrow.syncing.structures import TYPES, Structures, existing_tables
 from binarrow.syncing.summary import SyncSummary
-from binarrow.syncing.tables import Tables, parked
+from binarrow.syncing.tables import Tables
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

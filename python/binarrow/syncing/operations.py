@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -56,6 +56,14 @@ class Record:
     def is_followed(self) -> bool:
         """True if changes of the table are applied."""
         return self.status in {"followed", "incomplete"}
+
+
+def parked(record: Record | None, name: Name, reason: str) -> Record:
+    """Returns a table that is not followed after an error, with the columns that it has."""
+    import pyarrow as pa
+
+    known = record or Record(name, pa.schema([]), ())
+    return replace(known, status="parked", reason=reason)
 
 
 @dataclass(frozen=True)
@@ -212,4 +220,5 @@ __all__ = [
     "Status",
     "Versions",
     "Write",
+    "parked",
 ]

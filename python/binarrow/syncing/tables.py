@@ -13,7 +13,7 @@ from binarrow._native import BinarrowError, ChangeBatch, ConfigError, Position
 from binarrow.syncing.errors import TableError
 from binarrow.syncing.evolution import extended
 from binarrow.syncing.names import Name, Selection, check_letter_case, shown
-from binarrow.syncing.operations import Alter, Create, End, Operation, Record, Status
+from binarrow.syncing.operations import Alter, Create, End, Operation, Record, Status, parked
 from binarrow.syncing.pending import Pending
 from binarrow.syncing.reduce import TIME
 from binarrow.syncing.rows import (
@@ -389,12 +389,4 @@ class Tables:
         return [name for name in names if name in found]
 
 
-def parked(record: Record | None, name: Name, reason: str) -> Record:
-    """Returns a table that is not followed after an error, with the columns that it has."""
-    import pyarrow as pa
-
-    known = record or Record(name, pa.schema([]), ())
-    return replace(known, status="parked", reason=reason)
-
-
-__all__ = ["Tables", "parked"]
+__all__ = ["Tables"]
