@@ -6,12 +6,14 @@ import logging
 import random
 import re
 import threading
+from collections import Counter
 from contextlib import closing, suppress
 
 import pymysql
 import pytest
 
 import binarrow
+from support.oracles.duckdb_tables import Rows
 from support.servers.servers import Session
 from support.sync_source import Source, two_kinds
 
@@ -149,3 +151,47 @@ def test_a_key_that_is_added(source: Source) -> None:
     )
     source.sync()
     source.check("shop.t")
+
+
+ADDED = "ADD COLUMN uid CHAR(36) NOT NULL DEFAULT (CONCAT('n', id))"
+
+
+def without_uid(rows: Rows) -> Rows:
+    """Returns rows without the column whose values may not be known."""
+    return Counter(tuple(cell for cell in row if cell[0] != "uid") for row in rows.elements())
+
+
+@two_kinds
+def test_a_table_that_is_dropped_before_its_load_starts(
+    source: Source, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The commit after the ALTER TABLE cannot read it any more. Its rows stay, as after any DROP."""
+    filled(source)
+    source.execute(
+        f"ALTER TABLE t {ADDED}",
+        f"UPDATE t SET v = -1 WHERE id < {FIRST + 5}",
+        "INSERT INTO t (id, v) VALUES (1, 1)",
+    )
+    wanted = without_uid(source.selected("shop.t"))
+    source.execute("DROP TABLE t")
+    with caplog.at_level(logging.WARNING, logger="binarrow.sync"):
+        summary = source.sync(max_rows_per_commit=1)
+    assert "shop.t was dropped: its rows stay in the target" in caplog.text
+    assert (summary.tables["shop", "t"].loads, summary.commits > 2) == (0, True)
+    assert without_uid(source.read("shop.t")) == wanted
+
+
+def test_a_key_of_a_table_that_does_not_exist_any_more(source: Source) -> None:
+    """Its rows cannot be found by a key whose values are not known: no row is there twice."""
+    filled(source)
+    source.execute(
+        f"ALTER TABLE t {ADDED}",
+        "INSERT INTO t (id, v) VALUES (1, 1), (2, 2)",
+        "ALTER TABLE t DROP PRIMARY KEY, ADD PRIMARY KEY (uid)",
+        f"UPDATE t SET v = v + 1 WHERE id < {FIRST + 5}",
+        "DROP TABLE t",
+    )
+    source.sync(max_rows_per_commit=1)
+    found = source.read("shop.t")
+    keys = Counter(dict(row)["id"] for row in found.elements())
+    assert max(keys.values(), default=1) == 1

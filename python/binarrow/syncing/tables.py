@@ -279,13 +279,8 @@ class Tables:
             operation = Create(name, self._stored(schema))
             self._keeping.discard(name)
         again = known.read_again_from if known is not None else -1
-        record = Record(
-            name,
-            schema,
-            tuple(table.row_key),
-            dropped_columns=dropped,
-            read_again_from=again,
-        )
+        key = tuple(table.row_key)
+        record = Record(name, schema, key, dropped_columns=dropped, read_again_from=again)
         self.put(record, operation)
         return record
 
@@ -350,7 +345,7 @@ class Tables:
         }
         for name, record in list(self.records.items()):
             start, is_loaded = record.read_again_from, shown(name) not in loading
-            if is_loaded and record.unknown_columns:
+            if is_loaded and record.unknown_columns and record.status != "incomplete":
                 self.records[name] = replace(record, unknown_columns=())
             if start >= 0 and record.is_followed and is_loaded:
                 time = self.summary.last_change or datetime.now(UTC)
@@ -373,7 +368,7 @@ class Tables:
         A table that does not exist any more is incomplete until a statement renames or drops it.
         """
         names = sorted(name for name in self.reloads if self.followed(name))
-        kept = self._keeping & {*existing}
+        kept = {*self._keeping}
         self.reloads.clear()
         self._keeping.clear()
         found = set(existing)
