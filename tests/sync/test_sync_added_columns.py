@@ -195,3 +195,28 @@ def test_a_key_of_a_table_that_does_not_exist_any_more(source: Source) -> None:
     found = source.read("shop.t")
     keys = Counter(dict(row)["id"] for row in found.elements())
     assert max(keys.values(), default=1) == 1
+
+
+@two_kinds
+def test_loads_that_begin_again_because_a_table_was_dropped(source: Source) -> None:
+    filled(source)
+    source.execute("CREATE TABLE u LIKE t", "INSERT INTO u SELECT * FROM t")
+    source.sync()
+    source.execute(f"ALTER TABLE t {ADDED}", f"ALTER TABLE u {ADDED}")
+    loading, counts = threading.Event(), []
+
+    def stop(summary: binarrow.SyncSummary) -> None:
+        if summary.position is not None and summary.position.loading:
+            loading.set()
+
+    source.sync(every=0.1, max_rows_per_second=1000, on_commit=stop, is_stopped=loading.is_set)
+    assert loading.is_set()
+    source.execute("DROP TABLE u")
+
+    def count(_: binarrow.SyncSummary) -> None:
+        counts.append([source.read(f"shop.{table}").total() for table in "tu"])
+
+    summary = source.sync(on_commit=count)
+    assert summary.tables["shop", "t"].loads == 1
+    source.check("shop.t")
+    assert {*map(tuple, counts)} == {(ROWS, ROWS)}

@@ -148,7 +148,7 @@ class Follower:
 
     def _begin_loads(self, names: set[Name], position: Position) -> None:
         """Loads tables from their first rows in the stream after the next commit, and no others."""
-        self._tables.reloads |= names
+        self._tables.begin_loads(names)
         self._commits.position = position.without_load()
 
     def _park(self, error: BinarrowError, name: Name) -> None:

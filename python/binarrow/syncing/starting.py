@@ -156,7 +156,7 @@ class Start:
                 )
         self._structures.extend(position)
         self._commits.leave_server(position.without_load())
-        self._tables.reloads |= {name for name in loading if self._tables.followed(name)}
+        self._tables.begin_loads(loading)
 
     def _want_load(self, name: Name) -> None:
         """Loads a table, in the stream or, if it has no key, before it."""

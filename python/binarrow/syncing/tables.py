@@ -224,6 +224,15 @@ class Tables:
         self._keeping.add(name)
         self.reloads.add(name)
 
+    def begin_loads(self, names: Iterable[Name]) -> None:
+        """Loads tables from their first rows, after the next commit.
+
+        If the values of a column are not known, the table has all other values, and keeps its rows.
+        """
+        found = {name for name in names if self.followed(name)}
+        self.reloads |= found
+        self._keeping |= {name for name in found if self.records[name].unknown_columns}
+
     def end_reload(self, name: Name) -> None:
         """Notes that the rows of a table are not read again after the next commit."""
         self.reloads.discard(name)
