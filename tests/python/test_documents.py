@@ -57,6 +57,14 @@ def test_every_block_is_of_a_tested_kind(page):
     assert not re.search(r"\n\s*\n(?: {4}|\t)\s*\S", outside), "a code block without a fence"
 
 
+@pytest.mark.parametrize(("section", "program"), [("Undo of a log", "undo")])
+def test_a_bench_prints_the_columns_of_its_page(section, program):
+    page = (REPOSITORY / "benches" / "README.md").read_text()
+    columns = re.search(rf"^##+ {section}\n.*?^\| (.*?) \|$", page, re.M | re.S)[1].split(" | ")
+    source = (REPOSITORY / "benches" / program).read_text()
+    assert [one for one in columns if f"| {one} |" not in source] == []
+
+
 def test_the_tables_of_tests_are_of_existing_blocks():
     kinds = {one[:2] for page in PAGES for one in blocks(page)}
     assert kinds == {*TESTED, *NOT_RUN}
