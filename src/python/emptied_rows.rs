@@ -19,7 +19,7 @@ use std::sync::Arc;
 pub(super) enum Truncates {
     Error,
     Emit,
-    /// As `Emit`; also rows for statements that change rows or columns in another way.
+    /// The rows of `Emit`, and rows for statements that change rows or columns in another way.
     EmitAll,
     Skip,
 }
