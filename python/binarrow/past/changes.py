@@ -49,6 +49,15 @@ def no_missing_changes(table: str) -> Iterator[None]:
             ) from None
 
 
+@contextmanager
+def quiet_search() -> Iterator[None]:
+    """Ignores warnings about missing changes: the read searches a moment, and uses no changes."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnmatchedPatternWarning)
+        warnings.filterwarnings("ignore", "XA COMMIT at ", BinarrowWarning)
+        yield
+
+
 def check_statement(item: object, where: str) -> None:
     """Raises an error if an item of the log is a statement that changed the table.
 
@@ -74,4 +83,4 @@ def check_statement(item: object, where: str) -> None:
     )
 
 
-__all__ = ["FORM", "PREFIX", "check_statement", "no_missing_changes"]
+__all__ = ["FORM", "PREFIX", "check_statement", "no_missing_changes", "quiet_search"]

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from binarrow._native import Source
     from binarrow.server import Server
+    from binarrow.stream import Stream
 
 NUMBERED = re.compile(r"(.+)\.(\d+)")
 """The name of a file of a log: its base name and its number."""
@@ -50,9 +51,12 @@ class Log(Protocol):
     def transactions(self, start: Position | datetime, table: str) -> Iterator[Transaction]:
         """Returns the begins and ends of all transactions from a place on. Decodes one table."""
 
+    def marks(self, start: Position | datetime, table: str) -> BinlogReader[Any] | Stream[Any]:
+        """Opens a read of all transactions from a place on, and of the statements on a table."""
 
-TRANSACTIONS: Mapping[str, Any] = {
-    "include": "transaction",
+
+MARKS: Mapping[str, Any] = {
+    "include": ["transaction", "schema_change", "truncate"],
     "column_names": "none",
     "statements": "skip",
 }
@@ -76,8 +80,12 @@ class ServerLog:
 
     def transactions(self, start: Position | datetime, table: str) -> Iterator[Transaction]:
         """Returns the begins and ends of all transactions from a place on. Decodes one table."""
-        with self.server.stream(start, stop="end", tables=table, **TRANSACTIONS) as items:
+        with self.marks(start, table) as items:
             yield from _only_transactions(items)
+
+    def marks(self, start: Position | datetime, table: str) -> Stream[Any]:
+        """Opens a read of all transactions from a place on, and of the statements on a table."""
+        return self.server.stream(start, stop="end", tables=table, **MARKS)
 
 
 class Head(NamedTuple):
@@ -157,8 +165,17 @@ class ArchivedLog:
 
     def transactions(self, start: Position | datetime, table: str) -> Iterator[Transaction]:
         """Returns the begins and ends of all transactions from a place on. Decodes one table."""
-        with self.read(start, None, tables=table, **TRANSACTIONS) as items:
+        with self.marks(start, table) as items:
             yield from _only_transactions(items)
+
+    def marks(
+        self, start: Position | datetime, table: str, *, before: str | None = None
+    ) -> BinlogReader[Any]:
+        """Opens a read of all transactions from a place on, and of the statements on a table.
+
+        The read ends before a file of this name, or at the end of the archive.
+        """
+        return self.read(start, before, tables=table, **MARKS)
 
     def read(
         self, start: Position | datetime, before: str | None, **keywords: Any

@@ -7,9 +7,11 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from binarrow._native import (
+    ChangeBatch,
     ConfigError,
     Position,
     PositionPurgedError,
+    Transaction,
     parse_place,
 )
 from binarrow.past.logs import ServerLog
@@ -45,6 +47,30 @@ def start_of(
     elif not place.file:
         return _of_gtid_set(log, place, table)
     return place
+
+
+def before_time(log: Log, start: Position, time: datetime, table: str) -> Position:
+    """Returns the place before the first transaction or statement at or after a time.
+
+    Args:
+        log: The log.
+        start: The place at which the search starts.
+        time: The time.
+        table: The table whose statements count, such as ALTER TABLE. Every transaction counts.
+
+    Returns:
+        The place; that of the end of the log if there is no such transaction or statement.
+    """
+    last = start
+    with log.marks(start, table) as items:
+        for item in items:
+            if isinstance(item, ChangeBatch):
+                continue
+            if item.commit_timestamp >= time:
+                is_begin = isinstance(item, Transaction) and item.kind == "begin"
+                return item.position if is_begin else last
+            last = item.position
+        return items.position or last
 
 
 def _check_time(log: Log, time: datetime) -> None:
@@ -141,4 +167,4 @@ def _contains(gtid_set: str, source: str, tag: str, number: int) -> bool:
     return False
 
 
-__all__ = ["start_of"]
+__all__ = ["before_time", "start_of"]

@@ -24,8 +24,16 @@ from binarrow._native import (
     read_table,
 )
 from binarrow.advice import message
-from binarrow.past.changes import FORM, PREFIX, check_statement, no_missing_changes
+from binarrow.past.changes import (
+    FORM,
+    PREFIX,
+    check_statement,
+    no_missing_changes,
+    quiet_search,
+)
 from binarrow.past.join import Join
+from binarrow.past.logs import ServerLog
+from binarrow.past.moment import before_time
 
 if TYPE_CHECKING:
     from binarrow._native import BinlogReader, ForeignKey, TableSchema
@@ -145,7 +153,13 @@ class TableRead:
         return stop or cast("Position", end)
 
     def archived_changes(self, archive: ArchivedLog, start: Position | datetime) -> Position:
-        """Reads the archived changes. Returns the place at which the server's log continues."""
+        """Reads the archived changes.
+
+        Returns:
+            The place in the server's log at which the other changes start. It is after the start of
+            the first file if the archive has no transaction at or after a time: transactions in
+            this file may be older than the time.
+        """
         join = Join(archive, self.server)
         names = self.server.variables("lower_case_table_names")
         opened = archive.read(
@@ -157,7 +171,16 @@ class TableRead:
         end = self._add(opened)
         if end is None:
             raise PositionPurgedError(f"the archive has no place {start}")
-        return join.after(end)
+        place = join.after(end)
+        if isinstance(start, datetime) and not self._has_marks(archive, start, join):
+            with quiet_search():
+                return before_time(ServerLog(self.server), place, start, self.table)
+        return place
+
+    def _has_marks(self, archive: ArchivedLog, time: datetime, join: Join) -> bool:
+        """True if the archive has a transaction at or after a time."""
+        with quiet_search(), archive.marks(time, self.table, before=join.first_on_server) as items:
+            return next(items, None) is not None
 
     def _add(self, opened: BinlogReader[Any] | Stream[Any]) -> Position | None:
         """Adds changes. Returns the place of their end."""

@@ -1,0 +1,78 @@
+"""`roll_forward`, and moments next to rotations and statements."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import binarrow
+from support import live
+from support.servers.servers import Server
+
+
+@pytest.fixture(scope="module", params=["mysql", "mariadb-11.8"])
+def server(request: pytest.FixtureRequest) -> Iterator[Server]:
+    with live.loading_server(request.param) as started:
+        yield started
+
+
+@pytest.fixture
+def source(server: Server) -> Iterator[binarrow.Server]:
+    server.execute("DROP DATABASE live", "CREATE DATABASE live", "USE live")
+    server.execute("CREATE TABLE t (id INT PRIMARY KEY)", "CREATE TABLE other (id INT PRIMARY KEY)")
+    with live.reach(server) as connected:
+        yield connected
+
+
+def place(source: binarrow.Server) -> binarrow.Position:
+    """The current end of the log, as a file and an offset."""
+    end = source.position()
+    return end if end.file else source.range_end(end, stop=end)
+
+
+def archived(server: Server, folder: Path) -> str:
+    """Rotates the log, and returns a copy of the last file."""
+    return str(shutil.copy(server.flush_binlog(), folder))
+
+
+def purge(server: Server, oldest: str) -> None:
+    """Removes the files before one. MariaDB keeps a file until its transactions are in the engine."""
+
+    def is_purged() -> bool:
+        server.execute(f"PURGE BINARY LOGS TO '{oldest}'")
+        return server.binlog_files()[0].name == oldest
+
+    live.until(is_purged)
+
+
+def ids(rows: binarrow.RowsAt) -> list[int]:
+    with rows:
+        return sorted(rows.read_all().column("id").to_pylist())
+
+
+def test_a_time_in_the_second_of_a_rotation(
+    server: Server, source: binarrow.Server, tmp_path: Path
+) -> None:
+    """Transactions in the server's oldest file may be older than the time."""
+    server.execute("INSERT INTO t VALUES (1)")
+    live.later_second(server)
+    archive = archived(server, tmp_path)
+    oldest = server.binlog_files()[-1].name
+    created = datetime.fromtimestamp(source.file_start(oldest).file_created or 0, UTC)
+    if server.is_mariadb:
+        server.execute(f"SET timestamp = {created.timestamp():.0f} - 3")
+    server.execute("INSERT INTO t VALUES (2)")
+    time = created if server.is_mariadb else datetime.now(UTC)
+    server.execute("SET timestamp = DEFAULT", "INSERT INTO t VALUES (3)")
+    purge(server, oldest)
+    assert time < created + timedelta(seconds=1)
+    keywords: dict[str, Any] = {"archive": archive}
+    assert ids(binarrow.rows_at(source, "live.t", time, **keywords)) == [1, 2]
+    server.execute("ALTER TABLE t ADD COLUMN n INT")
+    with pytest.raises(binarrow.SchemaError, match=r"ALTER of live\.t|its structure"):
+        binarrow.rows_at(source, "live.t", time, **keywords)
