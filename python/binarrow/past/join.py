@@ -54,14 +54,17 @@ class Join:
             ServerIdentityError: The archive is that of another server.
         """
         read, before = end.gtid_set or "", self._first.gtid_set or ""
+        has_gtids = bool(read) and self._all_have_gtids()
         if _follows(self._last, self._first.file):
             if _equal(read, before):
-                self._check_end(has_gtids=bool(read))
+                self._check_end(has_gtids=has_gtids)
                 return self._first
-        elif not read and not self._differs:
+        elif not has_gtids and not self._differs:
             raise self._gap()
-        if not read:
-            raise self._foreign("its files differ from those of the server, and have no GTIDs")
+        if not has_gtids:
+            raise self._foreign(
+                "its files differ from those of the server, and not all transactions have GTIDs"
+            )
         executed = self._server.position().gtid_set or ""
         if not _contains(executed, read):
             raise self._foreign("the server does not have all transactions of the archive")
@@ -74,6 +77,12 @@ class Join:
                 f"its files have other names or GTIDs, but the same server_id {source}"
             )
         return Position.after_gtids(read)
+
+    def _all_have_gtids(self) -> bool:
+        """True if the log has no anonymous transactions, which GTID sets do not contain."""
+        if self._server.flavor != "mysql":
+            return True
+        return self._server.variables("gtid_mode").get("gtid_mode") == "ON"
 
     def _check_end(self, *, has_gtids: bool) -> None:
         """Checks that the server closed the last file of the archive, and created its own then.
