@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import binarrow
@@ -76,3 +77,38 @@ def test_a_time_in_the_second_of_a_rotation(
     server.execute("ALTER TABLE t ADD COLUMN n INT")
     with pytest.raises(binarrow.SchemaError, match=r"ALTER of live\.t|its structure"):
         binarrow.rows_at(source, "live.t", time, **keywords)
+
+
+ROWS = pa.table({"id": pa.array([1], pa.int32())})
+
+
+@pytest.mark.filterwarnings("ignore:.* without a Rotate or Stop event")
+def test_places_that_are_not_in_the_log(
+    server: Server, source: binarrow.Server, tmp_path: Path
+) -> None:
+    server.execute("INSERT INTO t VALUES (1)")
+    start = place(source)
+    server.execute("INSERT INTO t VALUES (2)")
+    end = place(source)
+    archive = [archived(server, tmp_path)]
+    size = Path(archive[0]).stat().st_size
+    server.execute("INSERT INTO t VALUES (3)")
+    after = place(source)
+    archive.append(archived(server, tmp_path))
+    cut = tmp_path / "cut" / end.file
+    cut.parent.mkdir()
+    cut.write_bytes(Path(archive[0]).read_bytes()[: end.offset])
+    for log in (archive, archive[0], str(cut), source):
+        for moment in (f"{end.file}:99999999", f"{end.file}:{end.offset - 5}"):
+            with pytest.raises(binarrow.ConfigError, match="the end of a transaction"):
+                binarrow.roll_forward(ROWS, start, log, "live.t", moment)
+        assert ids(binarrow.roll_forward(ROWS, start, log, "live.t", end)) == [1, 2]
+    with pytest.warns(), pytest.raises(binarrow.ConfigError, match="was read up to"):
+        binarrow.roll_forward(ROWS, start, str(cut), "live.t", f"{end.file}:{size}")
+    for log in (archive, archive[0], source):
+        rows = binarrow.roll_forward(ROWS, start, log, "live.t", f"{end.file}:{size}")
+        assert ids(rows) == [1, 2]
+    for log in (archive, source):
+        rows = binarrow.roll_forward(ROWS, start, log, "live.t", f"{after.file}:4")
+        assert ids(rows) == [1, 2]
+        assert ids(binarrow.roll_forward(ROWS, start, log, "live.t", after)) == [1, 2, 3]

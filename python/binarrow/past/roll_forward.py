@@ -152,14 +152,37 @@ class LaterRows:
                     f" {self._position}: choose a later moment, or older rows"
                 )
             keywords = {**FORM, "include": ["schema_change", "truncate"], **keywords}
+            if stop is not None and isinstance(self._log, ServerLog):
+                self._check_is_in_file(stop, self._log)
             with self._opened(stop, keywords) as log:
                 for item in log:
                     if isinstance(item, ChangeBatch):
                         self._changes.append(item)
                     else:
                         check_statement(item, f"after the rows, which are of {self._position}")
+                end = log.position
+            if stop is not None and not _is_reached(stop, end):
+                raise ConfigError(
+                    f"{self._table}: the moment {stop} is not the end of a transaction in the log"
+                    f" of {self._log.owner}, which was read up to {end or self._position}: choose"
+                    " the end of a transaction, or add the missing part of the log"
+                )
         if self._changes:
             self._past = PastRows.after(self._changes[-1])
+
+    def _check_is_in_file(self, stop: Position, log: ServerLog) -> None:
+        """Raises an error for an offset after the end of a file: a read would wait for it.
+
+        Raises:
+            ConfigError: The file of the server is smaller.
+        """
+        sizes = {file.name: file.size for file in log.server.binlogs()}
+        size = sizes.get(stop.file)
+        if size is not None and stop.offset > size:
+            raise ConfigError(
+                f"{self._table}: the moment {stop} is after the end of the file, which has {size}"
+                " bytes: choose the end of a transaction"
+            )
 
     def _place(self) -> tuple[str, int]:
         return self._position.file, self._position.offset
@@ -234,6 +257,11 @@ class LaterRows:
                 " were read"
             )
         return column
+
+
+def _is_reached(stop: Position, end: Position | None) -> bool:
+    """True if a read ended at a place, and not before it: in a transaction, or in another file."""
+    return end is not None and end.file == stop.file and end.offset >= stop.offset
 
 
 __all__ = ["LaterRows"]
