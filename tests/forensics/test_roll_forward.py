@@ -112,3 +112,23 @@ def test_places_that_are_not_in_the_log(
         rows = binarrow.roll_forward(ROWS, start, log, "live.t", f"{after.file}:4")
         assert ids(rows) == [1, 2]
         assert ids(binarrow.roll_forward(ROWS, start, log, "live.t", after)) == [1, 2, 3]
+
+
+def test_names_of_tables(server: Server, source: binarrow.Server, tmp_path: Path) -> None:
+    """An unknown name is an error: the stored rows may be of another table."""
+    start = place(source)
+    server.execute("INSERT INTO other VALUES (1), (2)")
+    end = place(source)
+    archive = archived(server, tmp_path)
+    for table, near in (("live.othr", "live.other"), ("Live.Other", "live.other"), ("x.y", None)):
+        with pytest.raises(binarrow.ConfigError, match="no change of the table") as caught:
+            binarrow.roll_forward(ROWS.slice(1), start, archive, table, end)
+        assert (f"changes of {near}" in str(caught.value)) is (near is not None)
+    rows = binarrow.roll_forward(
+        ROWS.slice(1), start, archive, "Live.Other", end, lower_case_table_names=1
+    )
+    assert ids(rows) == [1, 2]
+    with pytest.raises(binarrow.ServerError, match="doesn't exist"):
+        binarrow.roll_forward(ROWS, start, source, "live.othr", end)
+    with pytest.raises(binarrow.ConfigError, match="is for files"):
+        binarrow.roll_forward(ROWS, start, source, "live.t", end, lower_case_table_names=1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Literal
 
 from binarrow._native import (
@@ -14,7 +15,7 @@ from binarrow._native import (
     SchemaError,
     parse_place,
 )
-from binarrow.past.changes import FORM, PREFIX, check_statement, no_missing_changes
+from binarrow.past.changes import FORM, PREFIX, check_statement, no_missing_changes, quiet_search
 from binarrow.past.logs import ArchivedLog, ServerLog
 from binarrow.past.moment import start_of
 from binarrow.past.rows_at import RowsAt
@@ -26,6 +27,13 @@ if TYPE_CHECKING:
     from binarrow._native import BinlogReader, Schemas, Source, TypeOptions
     from binarrow.server import Server
     from binarrow.stream import Stream
+
+TABLES: Mapping[str, Any] = {
+    "column_names": "none",
+    "statements": "skip",
+    "unlogged_changes": "ignore",
+}
+"""Keywords of a read that counts the changes of all tables."""
 
 
 def roll_forward(
@@ -39,6 +47,7 @@ def roll_forward(
     types: Literal["native", "spark"] | TypeOptions | None = None,
     schemas: Schemas | None = None,
     unlogged_changes: Literal["error", "warn", "ignore"] = "error",
+    lower_case_table_names: Literal[0, 1, 2] | None = None,
     storage_options: Mapping[str, Any] | None = None,
 ) -> RowsAt:
     """Returns the rows that a table had at a moment, from rows that were stored before it.
@@ -65,10 +74,13 @@ def roll_forward(
             :func:`read_binlog`. By default, a server is asked.
         unlogged_changes: As for :func:`rows_at`. With files, a change also causes the reaction if
             its effects are not known from ``schemas``.
+        lower_case_table_names: The variable of the server that wrote the files; see
+            :func:`read_binlog`. A server is asked.
         storage_options: Settings for the file system of a URI; see :func:`read_binlog`.
 
     Raises:
-        ConfigError: The moment is before the rows or after the log, or a keyword is not valid.
+        ConfigError: The moment is before the rows or is not in the log, the files have no change of
+            the table, or a keyword is not valid.
         SchemaError: A statement changed or emptied the table in between, the columns of the rows
             are not those of the log, or a row image lacks columns.
         UnsupportedEventError: The rows are not those of the position, or the log does not contain
@@ -80,11 +92,15 @@ def roll_forward(
         ...     stored, "binlog.000042:4711", "archive/binlog.*", "shop.orders", "2026-11-21T10:42Z"
         ... )
     """
+    keywords: dict[str, Any] = {}
     if isinstance(source, Session):
+        if lower_case_table_names is not None:
+            raise ConfigError("lower_case_table_names is for files: a server is asked")
         log: ServerLog | ArchivedLog = ServerLog(source)
         schemas = source.describe(table) if schemas is None else schemas
     else:
         log = ArchivedLog(source, storage_options)
+        keywords["lower_case_table_names"] = lower_case_table_names
     later = LaterRows(log, table, rows, position)
     later.read_changes(
         moment,
@@ -93,6 +109,7 @@ def roll_forward(
         types=types,
         schemas=schemas,
         unlogged_changes=unlogged_changes,
+        **keywords,
     )
     return RowsAt(later.schema, iter(later), lambda: None)
 
@@ -169,6 +186,23 @@ class LaterRows:
                 )
         if self._changes:
             self._past = PastRows.after(self._changes[-1])
+        elif isinstance(self._log, ArchivedLog):
+            raise self._no_changes(self._log, stop)
+
+    def _no_changes(self, log: ArchivedLog, stop: Position | None) -> ConfigError:
+        """Returns the error for a table that the read part of an archive does not contain."""
+        with log.read(self._position, None, stop=stop, **TABLES) as items, quiet_search():
+            for _ in items:
+                pass
+            names = [name.replace("`", "") for name in items.stats()["tables"]]
+        by_lower_case = {name.lower(): name for name in names}
+        near = get_close_matches(self._table.lower(), by_lower_case, n=1)
+        hint = f" It contains changes of {by_lower_case[near[0]]}." if near else ""
+        return ConfigError(
+            f"{self._table}: the archive contains no change of the table between the rows, which"
+            f" are of {self._position}, and the moment.{hint} Check the name of the table. If it is"
+            " correct, the table had the stored rows at the moment"
+        )
 
     def _check_is_in_file(self, stop: Position, log: ServerLog) -> None:
         """Raises an error for an offset after the end of a file: a read would wait for it.
