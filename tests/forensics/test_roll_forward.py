@@ -132,3 +132,27 @@ def test_names_of_tables(server: Server, source: binarrow.Server, tmp_path: Path
         binarrow.roll_forward(ROWS, start, source, "live.othr", end)
     with pytest.raises(binarrow.ConfigError, match="is for files"):
         binarrow.roll_forward(ROWS, start, source, "live.t", end, lower_case_table_names=1)
+
+
+def test_columns_of_stored_rows(server: Server, source: binarrow.Server, tmp_path: Path) -> None:
+    """Columns of the envelope are left out; the schema is that of the log."""
+    server.execute("INSERT INTO t VALUES (1)")
+    with source.read_table("live.t") as read:
+        rows, start = read.read_all(), read.position
+    assert start is not None
+    assert "_commit_version" in rows.schema.names
+    server.execute("INSERT INTO other VALUES (1)")
+    unchanged = place(source)
+    server.execute("INSERT INTO t VALUES (2)")
+    end = place(source)
+    archive = archived(server, tmp_path)
+    for moment, wanted in ((start, [1]), (end, [1, 2])):
+        with binarrow.roll_forward(rows, start, archive, "live.t", moment) as later:
+            assert later.read_all().to_pydict() == {"id": wanted}
+    with binarrow.roll_forward(rows, start, source, "live.t", unchanged) as later:
+        assert later.read_all().to_pydict() == {"id": [1]}
+    required = ROWS.cast(pa.schema([pa.field("id", pa.int32(), nullable=False)]))
+    assert ids(binarrow.roll_forward(required, start, archive, "live.t", end)) == [1, 2]
+    extra = rows.append_column("more", pa.array([1]))
+    with pytest.raises(binarrow.SchemaError, match="columns more, which"):
+        binarrow.roll_forward(extra, start, archive, "live.t", end)

@@ -28,6 +28,28 @@ if TYPE_CHECKING:
     from binarrow.server import Server
     from binarrow.stream import Stream
 
+DEFAULT_ENVELOPE = [
+    "_change_type",
+    "_commit_version",
+    "_commit_timestamp",
+    "_change_ordinal",
+]
+"""The last columns of rows that were read with the default envelope."""
+
+ENVELOPE = {
+    *DEFAULT_ENVELOPE,
+    "_gtid",
+    "_original_commit_timestamp",
+    "_thread_id",
+    "_xid",
+    "_query",
+    "_binlog_file",
+    "_binlog_position",
+    "_server_id",
+    "_present",
+}
+"""The columns of all envelopes, which stored rows may have."""
+
 TABLES: Mapping[str, Any] = {
     "column_names": "none",
     "statements": "skip",
@@ -56,9 +78,10 @@ def roll_forward(
     It needs no server, because it can read the changes from archived files. All these changes of
     the table are in memory. The rows that it returns are in no particular order.
 
-    The stored rows must be those of the position, with all columns. The function compares them with
-    the changes. It raises an error if a row differs from the row before its first change. Rows of a
-    table without a key are counted.
+    The stored rows must be those of the position, with all columns. Columns of the envelope, such
+    as ``_commit_version``, are left out. The function compares the rows with the changes. It raises
+    an error if a row differs from the row before its first change. Rows of a table without a key
+    are counted.
 
     Args:
         rows: The rows that the table had: an object with an Arrow stream, such as
@@ -140,15 +163,25 @@ class LaterRows:
         self._rows = pa.RecordBatchReader.from_stream(rows)
         self._changes: list[ChangeBatch] = []
         self._past: PastRows | None = None
+        self._log_schema: pa.Schema = pa.schema([])
+        names = self._rows.schema.names
+        self._kept = names[:-4] if names[-4:] == DEFAULT_ENVELOPE else names
+        """The stored columns without those of the envelope."""
 
     @property
     def schema(self) -> pa.Schema:
-        """The schema of the rows that are returned."""
+        """The schema of the rows that are returned: the columns of the log, if it has changes."""
         import pyarrow as pa
 
-        left_out = self._past.not_logged if self._past is not None else []
-        fields = [field for field in self._rows.schema if field.name not in left_out]
-        return pa.schema(fields, self._rows.schema.metadata)
+        stored: pa.Schema = self._rows.schema
+        if self._past is None:
+            return pa.schema([f for f in stored if f.name in self._kept], stored.metadata)
+        left_out = self._past.not_logged
+        return pa.schema([field for field in self._fields() if field.name not in left_out])
+
+    def _fields(self) -> list[pa.Field]:
+        """Returns the columns of the table in the log."""
+        return [field for field in self._log_schema if not field.name.startswith(PREFIX)]
 
     def read_changes(
         self, moment: Position | str | datetime, *, before: bool, **keywords: Any
@@ -186,8 +219,24 @@ class LaterRows:
                 )
         if self._changes:
             self._past = PastRows.after(self._changes[-1])
+            self._log_schema = self._changes[-1].schema
+            self._check_columns()
         elif isinstance(self._log, ArchivedLog):
             raise self._no_changes(self._log, stop)
+
+    def _check_columns(self) -> None:
+        """Raises an error for a stored column that the table does not have.
+
+        Raises:
+            SchemaError: There is such a column, and it is not one of the envelope.
+        """
+        known = {field.name for field in self._fields()}
+        extra = [name for name in self._kept if name not in known | ENVELOPE]
+        if extra:
+            raise SchemaError(
+                f"{self._table}: the rows have the columns {', '.join(extra)}, which the log does"
+                " not contain: store the columns of the table, and no others"
+            )
 
     def _no_changes(self, log: ArchivedLog, stop: Position | None) -> ConfigError:
         """Returns the error for a table that the read part of an archive does not contain."""
@@ -253,10 +302,10 @@ class LaterRows:
             UnsupportedEventError: The rows are not those before the changes.
         """
         if self._past is None:
-            yield from self._rows
+            for batch in self._rows:
+                yield batch.select(self._kept)
             return
-        past, schema = self._past, self._changes[-1].schema
-        fields = [field for field in schema if not field.name.startswith(PREFIX)]
+        past, fields = self._past, self._fields()
         while self._changes:
             past.add(self._changes.pop())
         for batch in self._rows:
