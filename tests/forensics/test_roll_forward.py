@@ -156,3 +156,37 @@ def test_columns_of_stored_rows(server: Server, source: binarrow.Server, tmp_pat
     extra = rows.append_column("more", pa.array([1]))
     with pytest.raises(binarrow.SchemaError, match="columns more, which"):
         binarrow.roll_forward(extra, start, archive, "live.t", end)
+
+
+@pytest.mark.parametrize("statement", ["ALTER TABLE t ADD COLUMN n INT", "DROP TABLE t"])
+def test_statements_after_the_moment(
+    server: Server, source: binarrow.Server, statement: str
+) -> None:
+    """The structure that the table has now is not that of the moment."""
+    server.execute("INSERT INTO t VALUES (1)")
+    start = place(source)
+    server.execute("INSERT INTO t VALUES (2)")
+    end = place(source)
+    server.execute(statement)
+    assert ids(binarrow.roll_forward(ROWS, start, source, "live.t", end)) == [1, 2]
+
+
+def test_an_order_of_columns_after_the_moment(server: Server, source: binarrow.Server) -> None:
+    """The log does not name the columns, and the table has them in another order now."""
+    create = "CREATE TABLE u (id INT PRIMARY KEY, a INT, b INT)"
+    server.execute("SET GLOBAL binlog_row_metadata = MINIMAL", create)
+    try:
+        start = place(source)
+        server.execute("INSERT INTO u VALUES (1, 2, 3)")
+        end = place(source)
+        none = pa.table({name: pa.array([], pa.int32()) for name in ("id", "a", "b")})
+        wanted = [{"id": 1, "a": 2, "b": 3}]
+        rows = binarrow.roll_forward(none, start, source, "live.u", end)
+        assert rows.read_all().to_pylist() == wanted
+        server.execute("ALTER TABLE u MODIFY a INT AFTER b")
+        with pytest.raises(binarrow.SchemaError, match="schemas"):
+            binarrow.roll_forward(none, start, source, "live.u", end)
+        rows = binarrow.roll_forward(none, start, source, "live.u", end, schemas={"live.u": create})
+        assert rows.read_all().to_pylist() == wanted
+    finally:
+        server.execute("SET GLOBAL binlog_row_metadata = FULL")

@@ -58,6 +58,11 @@ def quiet_search() -> Iterator[None]:
         yield
 
 
+def changes_tables(statement: SchemaChange) -> bool:
+    """True if a statement changes tables, and not only the defaults of a database."""
+    return bool(statement.tables) or statement.kind != "alter"
+
+
 def check_statement(item: object, where: str) -> None:
     """Raises an error if an item of the log is a statement that changed the table.
 
@@ -71,8 +76,8 @@ def check_statement(item: object, where: str) -> None:
     if isinstance(item, Truncate):
         what = f"TRUNCATE TABLE {item.database}.{item.table}"
     elif isinstance(item, SchemaChange):
-        if not item.tables and item.kind == "alter":
-            return  # the defaults of a database
+        if not changes_tables(item):
+            return
         what = f"{item.kind.upper()} of {', '.join(item.tables) or item.database}"
     else:
         return
@@ -83,4 +88,11 @@ def check_statement(item: object, where: str) -> None:
     )
 
 
-__all__ = ["FORM", "PREFIX", "check_statement", "no_missing_changes", "quiet_search"]
+__all__ = [
+    "FORM",
+    "PREFIX",
+    "changes_tables",
+    "check_statement",
+    "no_missing_changes",
+    "quiet_search",
+]

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from binarrow._native import (
     ChangeBatch,
     ConfigError,
     Position,
     PositionPurgedError,
+    SchemaChange,
     Transaction,
     parse_place,
 )
+from binarrow.past.changes import changes_tables, quiet_search
 from binarrow.past.logs import ServerLog
 
 if TYPE_CHECKING:
@@ -71,6 +73,16 @@ def before_time(log: Log, start: Position, time: datetime, table: str) -> Positi
                 return item.position if is_begin else last
             last = item.position
         return items.position or last
+
+
+def has_statement(log: ServerLog, start: Position, table: str) -> bool:
+    """True if a server's log has a statement after a place that changes the columns of a table."""
+    keywords: dict[str, Any] = {"tables": table, "column_names": "none", "statements": "skip"}
+    with (
+        quiet_search(),
+        log.server.stream(start, stop="end", include="schema_change", **keywords) as items,
+    ):
+        return any(isinstance(item, SchemaChange) and changes_tables(item) for item in items)
 
 
 def _check_time(log: Log, time: datetime) -> None:
@@ -167,4 +179,4 @@ def _contains(gtid_set: str, source: str, tag: str, number: int) -> bool:
     return False
 
 
-__all__ = ["before_time", "start_of"]
+__all__ = ["before_time", "has_statement", "start_of"]

@@ -13,18 +13,19 @@ from binarrow._native import (
     PastRows,
     Position,
     SchemaError,
+    ServerError,
     parse_place,
 )
 from binarrow.past.changes import FORM, PREFIX, check_statement, no_missing_changes, quiet_search
 from binarrow.past.logs import ArchivedLog, ServerLog
-from binarrow.past.moment import start_of
+from binarrow.past.moment import has_statement, start_of
 from binarrow.past.rows_at import RowsAt
 from binarrow.server.session import Session
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from binarrow._native import BinlogReader, Schemas, Source, TypeOptions
+    from binarrow._native import BinlogReader, Schemas, Source, TableSchema, TypeOptions
     from binarrow.server import Server
     from binarrow.stream import Stream
 
@@ -94,7 +95,8 @@ def roll_forward(
         before: As for :func:`rows_at`.
         types: The Arrow types of the columns; see :func:`read_binlog`.
         schemas: CREATE TABLE statements, for a log without the names of columns; see
-            :func:`read_binlog`. By default, a server is asked.
+            :func:`read_binlog`. By default, a server is asked, if no statement changed the table
+            after the rows.
         unlogged_changes: As for :func:`rows_at`. With files, a change also causes the reaction if
             its effects are not known from ``schemas``.
         lower_case_table_names: The variable of the server that wrote the files; see
@@ -120,7 +122,6 @@ def roll_forward(
         if lower_case_table_names is not None:
             raise ConfigError("lower_case_table_names is for files: a server is asked")
         log: ServerLog | ArchivedLog = ServerLog(source)
-        schemas = source.describe(table) if schemas is None else schemas
     else:
         log = ArchivedLog(source, storage_options)
         keywords["lower_case_table_names"] = lower_case_table_names
@@ -204,6 +205,8 @@ class LaterRows:
             keywords = {**FORM, "include": ["schema_change", "truncate"], **keywords}
             if stop is not None and isinstance(self._log, ServerLog):
                 self._check_is_in_file(stop, self._log)
+                if keywords.get("schemas") is None:
+                    keywords["schemas"] = self._structure(self._log)
             with self._opened(stop, keywords) as log:
                 for item in log:
                     if isinstance(item, ChangeBatch):
@@ -252,6 +255,23 @@ class LaterRows:
             f" are of {self._position}, and the moment.{hint} Check the name of the table. If it is"
             " correct, the table had the stored rows at the moment"
         )
+
+    def _structure(self, log: ServerLog) -> TableSchema | None:
+        """Returns the structure of the table on a server; None if it changed after the rows.
+
+        Raises:
+            ServerError: The server has no such table, and had none.
+        """
+        structure = failure = None
+        try:
+            structure = log.server.describe(self._table)
+        except ServerError as error:
+            failure = error
+        if has_statement(log, self._position, self._table):
+            return None
+        if failure is not None:
+            raise failure
+        return structure
 
     def _check_is_in_file(self, stop: Position, log: ServerLog) -> None:
         """Raises an error for an offset after the end of a file: a read would wait for it.
