@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import warnings
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -190,3 +191,97 @@ def test_an_order_of_columns_after_the_moment(server: Server, source: binarrow.S
         assert rows.read_all().to_pylist() == wanted
     finally:
         server.execute("SET GLOBAL binlog_row_metadata = FULL")
+
+
+@pytest.mark.parametrize("statement", ["ALTER TABLE t ADD COLUMN n INT", "TRUNCATE TABLE t"])
+def test_the_moment_before_a_statement(
+    server: Server, source: binarrow.Server, tmp_path: Path, statement: str
+) -> None:
+    server.execute("INSERT INTO t VALUES (1)")
+    start = place(source)
+    server.execute("INSERT INTO t VALUES (2)")
+    live.later_second(server)
+    time = datetime.now(UTC).replace(microsecond=0)
+    server.execute(statement)
+    after = place(source)
+    server.execute("DELETE FROM t")
+    archive = archived(server, tmp_path)
+    last = (after.gtid_set or "").rpartition("-")[2]
+    gtid = None if server.is_mariadb else f"{after.server}:{last}"
+    for log in (archive, source):
+        rows = binarrow.roll_forward(ROWS, start, log, "live.t", time)
+        assert ids(rows) == [1, 2]
+        if gtid is not None:
+            rows = binarrow.roll_forward(ROWS, start, log, "live.t", gtid, before=True)
+            assert ids(rows) == [1, 2]
+        for moment in filter(None, (after, gtid)):
+            with pytest.raises(binarrow.SchemaError, match="is after the rows"):
+                binarrow.roll_forward(ROWS, start, log, "live.t", moment)
+        with pytest.raises(binarrow.ConfigError, match="before the rows"):
+            binarrow.roll_forward(ROWS, after, log, "live.t", time)
+
+
+def test_changes_after_the_search(
+    server: Server, source: binarrow.Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A transaction after the end of the search is after a time that is before it."""
+    server.execute("INSERT INTO t VALUES (1)")
+    start = place(source)
+    server.execute("INSERT INTO t VALUES (2)")
+    live.later_second(server)
+    calls: list[str] = []
+
+    def patch(name: str) -> None:
+        known = getattr(binarrow.Server, name)
+
+        def later(*arguments: Any, **keywords: Any) -> Any:
+            if len(calls) == 1:
+                server.execute("INSERT INTO t VALUES (3)")
+            calls.append(name)
+            return known(*arguments, **keywords)
+
+        monkeypatch.setattr(binarrow.Server, name, later)
+
+    patch("stream")
+    patch("range")
+    rows = binarrow.roll_forward(ROWS, start, source, "live.t", datetime.now(UTC))
+    assert ids(rows) == [1, 2]
+
+
+@pytest.mark.parametrize("server", ["mysql"], indirect=True)
+def test_a_transaction_that_was_prepared_in_the_archive(
+    server: Server, source: binarrow.Server, tmp_path: Path
+) -> None:
+    """Its rows are in the archive, and its commit in the server's log."""
+    server.execute("CREATE TABLE u (id INT PRIMARY KEY, n INT)", "INSERT INTO u VALUES (1, 1)")
+    start = place(source)
+    session = server.connect()
+    session.execute("USE live", "XA START 'x'", "UPDATE u SET n = 2", "XA END 'x'")
+    session.execute("XA PREPARE 'x'")
+    prepared = place(source)
+    session.close_and_wait()
+    archive = [archived(server, tmp_path)]
+    live.decide(server, "XA COMMIT 'x'")
+    committed = place(source)
+    # A search beyond these bytes also gets the warning about the XA COMMIT.
+    server.execute("CREATE TABLE b (a LONGBLOB)", "INSERT INTO b VALUES (REPEAT('x', 4000000))")
+    server.execute("UPDATE u SET n = 3")
+    after = place(source)
+    archive.append(archived(server, tmp_path))
+    purge(server, Path(archive[1]).name)
+    rows = pa.table({"id": pa.array([1], pa.int32()), "n": pa.array([1], pa.int32())})
+    with binarrow.roll_forward(rows, start, archive, "live.u", committed) as later:
+        assert later.read_all().to_pylist() == [{"id": 1, "n": 2}]
+    with pytest.raises(binarrow.UnsupportedEventError, match="XA transaction"):
+        binarrow.rows_at(source, "live.u", start, archive=archive)
+    with pytest.raises(binarrow.UnsupportedEventError, match="XA transaction"):
+        binarrow.roll_forward(rows, prepared, archive, "live.u", after)
+    stored = pa.table({"id": rows["id"], "n": pa.array([2], pa.int32())})
+    gtid = f"{after.server}:{(after.gtid_set or '').rpartition('-')[2]}"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for moment in (gtid, after.gtid_set or ""):
+            with binarrow.roll_forward(stored, committed, archive[1], "live.u", moment) as later:
+                assert later.read_all().to_pylist() == [{"id": 1, "n": 3}]
+            with binarrow.rows_at(source, "live.u", moment) as earlier:
+                assert earlier.read_all().to_pylist() == [{"id": 1, "n": 3}]

@@ -363,31 +363,6 @@ def test_bad_calls(purged: Purged, tmp_path: Path) -> None:
         found(purged, time, storage_options={})
 
 
-def test_a_transaction_that_was_prepared_in_the_archive(tmp_path: Path) -> None:
-    """Its rows are in the archive, and its commit in the server's log."""
-    with live.loading_server("mysql") as server, live.reach(server) as source:
-        server.execute("USE live", "CREATE TABLE u (id INT PRIMARY KEY, n INT)")
-        server.execute("INSERT INTO u VALUES (1, 1)")
-        place = source.range_end(source.position(), stop=source.position())
-        session = server.connect()
-        session.execute("USE live", "XA START 'x'", "UPDATE u SET n = 2", "XA END 'x'")
-        session.execute("XA PREPARE 'x'")
-        prepared = source.range_end(source.position(), stop=source.position())
-        session.close_and_wait()
-        archive = [str(shutil.copy(server.flush_binlog(), tmp_path))]
-        live.decide(server, "XA COMMIT 'x'")
-        archive.append(str(shutil.copy(server.flush_binlog(), tmp_path)))
-        server.execute(f"PURGE BINARY LOGS TO '{Path(archive[1]).name}'")
-        end = f"{Path(archive[1]).name}:{Path(archive[1]).stat().st_size}"
-        rows = pa.table({"id": pa.array([1], pa.int32()), "n": pa.array([1], pa.int32())})
-        with binarrow.roll_forward(rows, place, archive, "live.u", end) as later:
-            assert later.read_all().to_pylist() == [{"id": 1, "n": 2}]
-        with pytest.raises(binarrow.UnsupportedEventError, match="XA transaction"):
-            binarrow.rows_at(source, "live.u", place, archive=archive)
-        with pytest.raises(binarrow.UnsupportedEventError, match="XA transaction"):
-            binarrow.roll_forward(rows, prepared, archive, "live.u", end)
-
-
 def test_command_line(purged: Purged, tmp_path: Path) -> None:
     one, later = purged.moments[:2]
     secret = tmp_path / "secret"

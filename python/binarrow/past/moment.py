@@ -152,15 +152,41 @@ def _of_transaction(log: Log, gtid: re.Match[str], table: str, *, before: bool) 
         start = log.file_start(name)
         if _contains(start.gtid_set or "", source, tag.removeprefix(":"), number):
             continue
-        for mark in log.transactions(start, table):
-            is_wanted = mark.gtid is not None and mark.gtid.lower() == wanted
-            if is_wanted and mark.kind == ("begin" if before else "end"):
-                return mark.position
+        found = _in_file(log, start, wanted, table, before=before)
+        if found is not None:
+            return found
         break
     raise PositionPurgedError(
-        f"the log of {log.owner} contains no transaction {wanted} with row events: give a time or a"
-        " position"
+        f"the log of {log.owner} contains no transaction {wanted} with row events or a statement on"
+        " the table: give a time or a position"
     )
+
+
+def _in_file(
+    log: Log, start: Position, wanted: str, table: str, *, before: bool
+) -> Position | None:
+    """Returns the place after a transaction, or before it; None if the log does not contain it."""
+    last = start
+    with log.marks(start, table) as items:
+        for item in items:
+            if isinstance(item, ChangeBatch):
+                continue
+            if isinstance(item, Transaction):
+                is_wanted = item.gtid is not None and item.gtid.lower() == wanted
+                if is_wanted and item.kind == ("begin" if before else "end"):
+                    return item.position
+            elif _is_next(last, wanted, item.position):
+                return last if before else item.position
+            last = item.position
+    return None
+
+
+def _is_next(before: Position, gtid: str, after: Position) -> bool:
+    """True if a transaction is the only one between two places."""
+    if before.gtid_set is None or after.gtid_set is None:
+        return False
+    both = f"{before.gtid_set},{gtid}" if before.gtid_set else gtid
+    return before.gtid_set != after.gtid_set and _is_after(after, Position.after_gtids(both))
 
 
 def _contains(gtid_set: str, source: str, tag: str, number: int) -> bool:

@@ -14,11 +14,12 @@ from binarrow._native import (
     Position,
     SchemaError,
     ServerError,
+    Transaction,
     parse_place,
 )
 from binarrow.past.changes import FORM, PREFIX, check_statement, no_missing_changes, quiet_search
 from binarrow.past.logs import ArchivedLog, ServerLog
-from binarrow.past.moment import has_statement, start_of
+from binarrow.past.moment import before_time, has_statement, start_of
 from binarrow.past.rows_at import RowsAt
 from binarrow.server.session import Session
 
@@ -193,20 +194,17 @@ class LaterRows:
             ConfigError: The moment is before the rows, or after the end of the log.
             SchemaError: A statement changed or emptied the table in between.
         """
+        stop = self._stop(moment, before=before)
+        if (stop.file, stop.offset) == self._place():
+            return
+        if stop < self._position:
+            raise self._before_rows(stop)
+        keywords = {**FORM, "include": ["schema_change", "truncate"], **keywords}
+        if isinstance(self._log, ServerLog):
+            self._check_is_in_file(stop, self._log)
+            if keywords.get("schemas") is None:
+                keywords["schemas"] = self._structure(self._log)
         with no_missing_changes(self._table):
-            stop = self._stop(moment, before=before)
-            if stop is not None and (stop.file, stop.offset) == self._place():
-                return
-            if stop is not None and stop < self._position:
-                raise ConfigError(
-                    f"{self._table}: the moment is at {stop}, before the rows, which are of"
-                    f" {self._position}: choose a later moment, or older rows"
-                )
-            keywords = {**FORM, "include": ["schema_change", "truncate"], **keywords}
-            if stop is not None and isinstance(self._log, ServerLog):
-                self._check_is_in_file(stop, self._log)
-                if keywords.get("schemas") is None:
-                    keywords["schemas"] = self._structure(self._log)
             with self._opened(stop, keywords) as log:
                 for item in log:
                     if isinstance(item, ChangeBatch):
@@ -214,7 +212,7 @@ class LaterRows:
                     else:
                         check_statement(item, f"after the rows, which are of {self._position}")
                 end = log.position
-            if stop is not None and not _is_reached(stop, end):
+            if not _is_reached(stop, end):
                 raise ConfigError(
                     f"{self._table}: the moment {stop} is not the end of a transaction in the log"
                     f" of {self._log.owner}, which was read up to {end or self._position}: choose"
@@ -241,7 +239,7 @@ class LaterRows:
                 " not contain: store the columns of the table, and no others"
             )
 
-    def _no_changes(self, log: ArchivedLog, stop: Position | None) -> ConfigError:
+    def _no_changes(self, log: ArchivedLog, stop: Position) -> ConfigError:
         """Returns the error for a table that the read part of an archive does not contain."""
         with log.read(self._position, None, stop=stop, **TABLES) as items, quiet_search():
             for _ in items:
@@ -290,29 +288,53 @@ class LaterRows:
     def _place(self) -> tuple[str, int]:
         return self._position.file, self._position.offset
 
-    def _stop(self, moment: Position | str | datetime, *, before: bool) -> Position | None:
-        """Returns the place of the moment; None for the current end of a server's log."""
-        found = start_of(self._log, moment, self._table, before=before)
-        if isinstance(found, Position):
-            return found.replace(gtid_set=None, by_gtid=False)
-        for mark in self._log.transactions(found, self._table):
-            return mark.position.base.replace(gtid_set=None, by_gtid=False)
-        if isinstance(self._log, ServerLog):
-            return None
-        raise ConfigError(
-            f"{self._log.owner} has no transaction at {found.isoformat()} or later: it is not known"
-            " if it is complete up to this time. Add later files, or choose an earlier moment"
+    def _stop(self, moment: Position | str | datetime, *, before: bool) -> Position:
+        """Returns the place of the moment."""
+        with quiet_search():
+            found = start_of(self._log, moment, self._table, before=before)
+            if isinstance(found, datetime):
+                found = self._of_time(found)
+        return found.base.replace(gtid_set=None, by_gtid=False)
+
+    def _of_time(self, time: datetime) -> Position:
+        """Returns the place before the first transaction or statement at or after a time.
+
+        Raises:
+            ConfigError: The archive has none, or the statement is before the rows.
+        """
+        with self._log.marks(time, self._table) as items:
+            first = next((item for item in items if not isinstance(item, ChangeBatch)), None)
+            end = items.position
+        if first is None:
+            if isinstance(self._log, ServerLog) and end is not None:
+                return end
+            raise ConfigError(
+                f"{self._log.owner} has no transaction at {time.isoformat()} or later: it is not"
+                " known if it is complete up to this time. Add later files, or choose an earlier"
+                " moment"
+            )
+        place: Position = first.position
+        if isinstance(first, Transaction):
+            return place
+        # The place is after the statement.
+        if place.base <= self._position:
+            raise self._before_rows(place)
+        is_same_file = place.file == self._position.file
+        start = self._position if is_same_file else self._log.file_start(place.file)
+        return before_time(self._log, start, time, self._table)
+
+    def _before_rows(self, place: Position) -> ConfigError:
+        return ConfigError(
+            f"{self._table}: the moment is at {place}, before the rows, which are of"
+            f" {self._position}: choose a later moment, or older rows"
         )
 
     def _opened(
-        self, stop: Position | None, keywords: Mapping[str, Any]
+        self, stop: Position, keywords: Mapping[str, Any]
     ) -> BinlogReader[Any] | Stream[Any]:
         if isinstance(self._log, ArchivedLog):
             return self._log.read(self._position, None, stop=stop, **keywords)
-        server = self._log.server
-        if stop is None:
-            return server.stream(self._position, stop="end", **keywords)
-        return server.range(self._position, stop, **keywords)
+        return self._log.server.range(self._position, stop, **keywords)
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         """Returns the rows after the changes.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -13,9 +12,9 @@ from binarrow._native import (
     Position,
     PositionPurgedError,
     TableRows,
-    UnmatchedPatternWarning,
 )
 from binarrow.advice import restated
+from binarrow.past.changes import quiet_search
 from binarrow.past.logs import NUMBERED, ArchivedLog, ServerLog
 from binarrow.past.moment import start_of
 from binarrow.past.table_read import TableRead, warn_of_filters
@@ -189,9 +188,7 @@ def _start(
 ) -> tuple[ServerLog | ArchivedLog, Position | datetime]:
     """Returns the place of the moment, and the log that has it: the server's, if possible."""
     own = ServerLog(server)
-    with warnings.catch_warnings():
-        # The table may have no changes.
-        warnings.simplefilter("ignore", UnmatchedPatternWarning)
+    with quiet_search():
         try:
             start = start_of(own, moment, table, before=before)
             if not isinstance(start, Position) or start.file in own.files():
