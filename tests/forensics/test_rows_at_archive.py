@@ -286,6 +286,22 @@ def test_other_names(purged: Purged) -> None:
     assert_same(purged, one.gtids, one.rows, archive=archive)
 
 
+def test_files_of_one_name_with_other_contents(purged: Purged) -> None:
+    """The archive may be that of the source before a failover."""
+    one, name = purged.moments[-1], purged.server.binlog_files()[-1].name
+    other = purged.path(purged.names[0])
+    archive = {name: str(other)}
+    with pytest.raises(binarrow.ConfigError, match="both the server and the archive have"):
+        found(purged, f"{name}:4", archive=archive)
+    now = purged.source.file_start(name)
+    then = now.replace(file_created=next(binarrow.inspect(str(other))).timestamp)
+    assert found(purged, now, archive=archive) == found(purged, f"{name}:4")
+    with pytest.raises(binarrow.SchemaError, match="CREATE of live"):  # in the archived file
+        found(purged, then.replace(gtid_set=None), archive=archive)
+    if one.gtids:
+        assert_same(purged, one.gtids, {"t": one.rows["t"]}, archive=archive)
+
+
 def stored(purged: Purged, table: str) -> Any:
     one = purged.moments[0]
     locks: Any = "brief"

@@ -51,6 +51,15 @@ def start_of(
     return place
 
 
+def names_file(moment: Position | str | datetime) -> bool:
+    """True if a moment is a place in a file, and not a time or GTIDs."""
+    if isinstance(moment, str):
+        if GTID.fullmatch(moment.strip()):
+            return False
+        moment = parse_place(moment)
+    return isinstance(moment, Position) and bool(moment.file)
+
+
 def before_time(log: Log, start: Position, time: datetime, table: str) -> Position:
     """Returns the place before the first transaction or statement at or after a time.
 
@@ -205,4 +214,4 @@ def _contains(gtid_set: str, source: str, tag: str, number: int) -> bool:
     return False
 
 
-__all__ = ["before_time", "has_statement", "start_of"]
+__all__ = ["before_time", "has_statement", "names_file", "start_of"]

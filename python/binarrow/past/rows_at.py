@@ -16,7 +16,7 @@ from binarrow._native import (
 from binarrow.advice import restated
 from binarrow.past.changes import quiet_search
 from binarrow.past.logs import NUMBERED, ArchivedLog, ServerLog
-from binarrow.past.moment import start_of
+from binarrow.past.moment import names_file, start_of
 from binarrow.past.table_read import TableRead, warn_of_filters
 
 if TYPE_CHECKING:
@@ -191,10 +191,14 @@ def _start(
     with quiet_search():
         try:
             start = start_of(own, moment, table, before=before)
-            if not isinstance(start, Position) or start.file in own.files():
+            if not isinstance(start, Position):
                 return own, start
+            is_own = start.file in own.files()
             if archive is None:
-                _check_is_not_purged(start, own)
+                if not is_own:
+                    _check_is_not_purged(start, own)
+                return own, start
+            if is_own and not (names_file(moment) and _is_archived(start, own, archive)):
                 return own, start
         except PositionPurgedError as error:
             if archive is None:
@@ -204,6 +208,25 @@ def _start(
         if isinstance(start, Position):
             start = archive.with_gtids(start, table)
         return archive, start
+
+
+def _is_archived(place: Position, own: ServerLog, archive: ArchivedLog) -> bool:
+    """True if a place is in a file of the archive, and not in the server's file of this name.
+
+    Raises:
+        ConfigError: The two files are different, and it is not known which of them is meant.
+    """
+    if place.file not in archive.files():
+        return False
+    archived, created = archive.head(place.file).created, own.file_start(place.file).file_created
+    if created is None or created == archived:
+        return False
+    if place.file_created in (created, archived):
+        return place.file_created == archived
+    raise ConfigError(
+        f"both the server and the archive have a file {place.file}, and they were created at"
+        " different times: name the moment by a time, a GTID or a position with file_created"
+    )
 
 
 def _check_is_not_purged(place: Position, log: ServerLog) -> None:
