@@ -11,8 +11,11 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from pyarrow import parquet
+from typer.testing import CliRunner
 
 import binarrow
+from binarrow.cli import app
 from support import live
 from support.servers.servers import Server
 
@@ -285,3 +288,30 @@ def test_a_transaction_that_was_prepared_in_the_archive(
                 assert later.read_all().to_pylist() == [{"id": 1, "n": 3}]
             with binarrow.rows_at(source, "live.u", moment) as earlier:
                 assert earlier.read_all().to_pylist() == [{"id": 1, "n": 3}]
+
+
+@pytest.mark.parametrize("server", ["mysql"], indirect=True)
+def test_rows_that_cannot_be_read(server: Server, source: binarrow.Server, tmp_path: Path) -> None:
+    start = place(source)
+    server.execute("INSERT INTO t VALUES (9999)")
+    end = place(source)
+    archive = archived(server, tmp_path)
+    with pytest.raises(binarrow.ConfigError, match="list has no Arrow stream"):
+        binarrow.roll_forward([1], start, archive, "live.t", end)
+    field = pa.field("id", pa.int32(), nullable=False)
+    rows = pa.table({"id": pa.array(range(5000), pa.int32())}, pa.schema([field]))
+    stored, written = tmp_path / "t.parquet", tmp_path / "new.arrow"
+    parquet.write_table(rows, stored, compression="zstd", use_dictionary=False)
+    arguments = ["at", str(end), "--table", "live.t", "--rows", str(stored), "--rows-position"]
+    arguments += [str(start), "--archive", archive, "--to", str(written)]
+    result = CliRunner().invoke(app, arguments)
+    assert result.exit_code == 0, result.stderr
+    with pa.ipc.open_file(written) as file:
+        assert file.read_all().num_rows == 5001
+    content = bytearray(stored.read_bytes())
+    content[4:40] = b"\xff" * 36  # the header of the first page
+    stored.write_bytes(content)
+    written.unlink()
+    failed = CliRunner().invoke(app, arguments)
+    assert failed.exit_code == 1, failed.exception
+    assert "the stored rows cannot be read" in failed.stderr
