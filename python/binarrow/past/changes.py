@@ -63,12 +63,13 @@ def changes_tables(statement: SchemaChange) -> bool:
     return bool(statement.tables) or statement.kind != "alter"
 
 
-def check_statement(item: object, where: str) -> None:
+def check_statement(item: object, where: str, remedy: str) -> None:
     """Raises an error if an item of the log is a statement that changed the table.
 
     Args:
         item: An item of ``include``.
         where: The place of the statement, for the message: ``after the moment``.
+        remedy: The moments that are possible, for the message: ``Choose a moment after it``.
 
     Raises:
         SchemaError: The item is such a statement.
@@ -84,7 +85,7 @@ def check_statement(item: object, where: str) -> None:
     raise SchemaError(
         f"{what} is {where} (it ends at {item.position},"
         f" {item.commit_timestamp:%Y-%m-%d %H:%M:%S} UTC): the log does not contain the rows that"
-        " it changed. Choose a moment with no such statement between it and the rows"
+        f" it changed. {remedy}"
     )
 
 

@@ -135,7 +135,8 @@ class LaterRows:
                     if isinstance(item, ChangeBatch):
                         self._changes.append(item)
                     else:
-                        check_statement(item, f"after the rows, which are of {self._position}")
+                        where = f"after the rows, which are of {self._position}"
+                        check_statement(item, where, "Choose a moment before it, or later rows")
                 end = log.position
             if not _is_reached(stop, end):
                 raise ConfigError(

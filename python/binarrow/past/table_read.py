@@ -191,7 +191,7 @@ class TableRead:
                 elif isinstance(item, UnloggedChange):
                     self._check_unlogged(item)
                 else:
-                    check_statement(item, "after the moment")
+                    check_statement(item, "after the moment", "Choose a moment after it")
             return log.position
 
     def _check_unlogged(self, change: UnloggedChange) -> None:
