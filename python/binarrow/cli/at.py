@@ -88,25 +88,6 @@ def command(
     before: Annotated[
         bool, typer.Option("--before", help="With a GTID: the rows before the transaction.")
     ] = False,
-    to: Annotated[
-        Path,
-        typer.Option(
-            metavar="FILE",
-            help="A new file: NAME.parquet, NAME.arrow, NAME.csv or NAME.jsonl; - is standard"
-            " output, in the form of --format.",
-        ),
-    ] = STANDARD_OUTPUT,
-    locks: Annotated[
-        Locks | None,
-        typer.Option(
-            help="brief: permits FLUSH TABLES WITH READ LOCK for a moment, if the position of a"
-            " snapshot is not exact without it."
-        ),
-    ] = None,
-    unlogged_changes: Annotated[
-        Unlogged, flag("unlogged_changes", "at", metavar=None)
-    ] = Unlogged.error,
-    format: FormatOption = Format.table,  # noqa: A002 - the option's name
     archive: Annotated[
         list[str] | None,
         typer.Option(
@@ -133,14 +114,34 @@ def command(
             " as JSON.",
         ),
     ] = None,
+    to: Annotated[
+        Path,
+        typer.Option(
+            metavar="FILE",
+            help="A new file: NAME.parquet, NAME.arrow, NAME.csv or NAME.jsonl; - is standard"
+            " output, in the form of --format.",
+        ),
+    ] = STANDARD_OUTPUT,
+    locks: Annotated[
+        Locks | None,
+        typer.Option(
+            help="brief: permits FLUSH TABLES WITH READ LOCK for a moment, if the position of a"
+            " snapshot is not exact without it."
+        ),
+    ] = None,
+    unlogged_changes: Annotated[
+        Unlogged, flag("unlogged_changes", "at", metavar=None)
+    ] = Unlogged.error,
+    format: FormatOption = Format.table,  # noqa: A002 - the option's name
     *,
     login: Login,
 ) -> None:
     """Print the rows that a table of a server had at an earlier moment.
 
     The command reads the rows that the table has now, and reverses the changes that the server's
-    log contains since the moment. It writes nothing to the server. The log must contain complete
-    rows (binlog_row_image=FULL), and no statement may have changed or emptied the table since the
+    log contains since the moment. With --rows, it starts from stored rows instead, and applies the
+    changes up to the moment. It writes nothing to the server. The log must contain complete rows
+    (binlog_row_image=FULL), and no statement may have changed or emptied the table since the
     moment. If the server has purged a part of the log since the moment, name archived files of the
     log with --archive.
 
