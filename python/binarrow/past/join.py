@@ -63,7 +63,8 @@ class Join:
             raise self._gap()
         if not has_gtids:
             raise self._foreign(
-                "its files differ from those of the server, and not all transactions have GTIDs"
+                "its files differ from those of the server, and not all transactions have GTIDs",
+                "Only with GTIDs (gtid_mode=ON) can the server continue the log of another server",
             )
         executed = self._server.position().gtid_set or ""
         if not _contains(executed, read):
@@ -129,11 +130,12 @@ class Join:
             " them to the archive"
         )
 
-    def _foreign(self, reason: str) -> ServerIdentityError:
+    def _foreign(
+        self, reason: str, remedy: str = "Pass an archive of this server's log"
+    ) -> ServerIdentityError:
         return ServerIdentityError(
             f"{self._first.file} of the server does not continue"
-            f" {self._archive.shown(self._last)} of the archive: {reason}. Pass an archive of this"
-            " server's log"
+            f" {self._archive.shown(self._last)} of the archive: {reason}. {remedy}"
         )
 
 
