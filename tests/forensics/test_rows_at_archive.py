@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 
 import binarrow
 from binarrow.cli import app
+from binarrow.cli.messages import in_cli
 from support import live
 from support.servers.servers import Server
 
@@ -373,8 +374,14 @@ def test_bad_calls(purged: Purged, tmp_path: Path) -> None:
         ([str(purged.path(name)), str(packed)], "several folders|same file"),
         (str(odd), "not the name of a file of a log"),
     ):
-        with pytest.raises(binarrow.ConfigError, match=message):
+        with pytest.raises(binarrow.ConfigError, match=message) as caught:
             found(purged, time, archive=archive)
+        assert "binarrow.rows_at(archive=" in str(caught.value)
+        assert " --archive" in in_cli(caught.value)
+        with pytest.raises(binarrow.ConfigError, match=message) as caught:
+            binarrow.roll_forward(purged, f"{name}:4", archive, "live.t", f"{name}:4")
+        assert "binarrow.roll_forward(source=" in str(caught.value)
+        assert " --archive" in in_cli(caught.value)
     with pytest.raises(binarrow.ConfigError, match="storage_options is for archive"):
         found(purged, time, storage_options={})
 

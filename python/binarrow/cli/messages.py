@@ -36,6 +36,14 @@ IN_URL = {
 """Keywords of a login that have no flag."""
 
 COMMAND_OF: dict[str, dict[str | None, str]] = {
+    "binarrow.roll_forward": {
+        "source=...": "--archive",
+        "source={name: path}": "--archive NAME=FILE",
+    },
+    "binarrow.rows_at": {
+        "archive=...": "--archive",
+        "archive={name: path}": "--archive NAME=FILE",
+    },
     "history.baseline": {
         None: "binarrow history baseline",
         "text, position": "binarrow history baseline HISTORY FILE.sql --position",

@@ -19,6 +19,7 @@ from binarrow._native import (
     read_binlog,
     shown_uri,
 )
+from binarrow.advice import message
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -109,17 +110,26 @@ class FileClose(NamedTuple):
 
 
 class ArchivedLog:
-    """Archived files of a log.
-
-    Raises:
-        ConfigError: The files are not those of one log, or have other names than in the log.
-    """
+    """Archived files of a log."""
 
     owner = "the archive"
 
-    def __init__(self, source: Source, storage_options: Mapping[str, Any] | None) -> None:
+    def __init__(
+        self, source: Source, storage_options: Mapping[str, Any] | None, parameter: str
+    ) -> None:
+        """Finds the files.
+
+        Args:
+            source: The files.
+            storage_options: Settings for the file system of a URI.
+            parameter: The function and the parameter of the files, for messages:
+                ``rows_at=archive``.
+
+        Raises:
+            ConfigError: The files are not those of one log, or have other names than in the log.
+        """
         self._storage = None if storage_options is None else dict(storage_options)
-        self._paths = _named(source, self._storage)
+        self._paths = _named(source, self._storage, f"binarrow.{parameter}")
         self._heads: dict[str, Head] = {}
 
     def files(self) -> list[str]:
@@ -226,21 +236,25 @@ def _only_transactions(items: Iterator[Any]) -> Iterator[Transaction]:
     return (item for item in items if isinstance(item, Transaction))
 
 
-def _named(source: Source, storage_options: dict[str, Any] | None) -> dict[str, str]:
+def _named(
+    source: Source, storage_options: dict[str, Any] | None, parameter: str
+) -> dict[str, str]:
     """Returns the paths of files, by their names in the log."""
     if isinstance(source, Mapping):
         named = {name: str(path) for name, path in source.items()}
         if any(isinstance(path, bytes) or hasattr(path, "read") for path in source.values()):
-            raise _read_once()
+            raise _read_once(parameter)
         return named
     inputs = source if isinstance(source, list | tuple) else [source]
     if any(isinstance(each, bytes) or hasattr(each, "read") for each in inputs):
-        raise _read_once()
+        raise _read_once(parameter)
     paths = expand_source(cast("Any", source), storage_options=storage_options)
     if not is_one_log(paths):
         raise ConfigError(
-            "archive: the files are in several folders, which may contain the logs of several"
-            " servers: pass those of this server"
+            message(
+                f"the files of ⟦{parameter}=...⟧ are in several folders, which may contain the logs"
+                " of several servers: pass those of this server"
+            )
         )
     named = {}
     for path in paths:
@@ -249,21 +263,26 @@ def _named(source: Source, storage_options: dict[str, Any] | None) -> dict[str, 
             name = name.removesuffix(suffix)
         if not NUMBERED.fullmatch(name):
             raise ConfigError(
-                f"archive: {shown_uri(path)} is not the name of a file of a log (binlog.000042):"
-                " pass a dict from the name in the server's log to the path (on the command line"
-                " NAME=FILE)"
+                message(
+                    f"{shown_uri(path)} is not the name of a file of a log (binlog.000042): name it"
+                    f" as in the server's log with ⟦{parameter}={{name: path}}⟧"
+                )
             )
         if name in named:
             raise ConfigError(
-                f"archive: {shown_uri(named[name])} and {shown_uri(path)} are the same file of the"
-                " log: pass one of them"
+                message(
+                    f"{shown_uri(named[name])} and {shown_uri(path)} are the same file of the log:"
+                    f" pass one of them with ⟦{parameter}=...⟧"
+                )
             )
         named[name] = path
     return named
 
 
-def _read_once() -> ConfigError:
-    return ConfigError("archive: the files are read several times: pass paths or URIs")
+def _read_once(parameter: str) -> ConfigError:
+    return ConfigError(
+        message(f"the files of ⟦{parameter}=...⟧ are read several times: pass paths or URIs")
+    )
 
 
 __all__ = ["NUMBERED", "ArchivedLog", "FileClose", "Head", "Log", "ServerLog"]

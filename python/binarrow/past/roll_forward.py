@@ -82,7 +82,7 @@ def roll_forward(
             raise ConfigError("lower_case_table_names is for files: a server is asked")
         log: ServerLog | ArchivedLog = ServerLog(source)
     else:
-        log = ArchivedLog(source, storage_options)
+        log = ArchivedLog(source, storage_options, "roll_forward=source")
         keywords["lower_case_table_names"] = lower_case_table_names
     later = LaterRows(log, table, rows, position)
     later.read_changes(

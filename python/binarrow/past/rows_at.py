@@ -152,7 +152,7 @@ def rows_at(
         raise ConfigError("columns is empty: leave it out to read all columns")
     if storage_options is not None and archive is None:
         raise ConfigError("storage_options is for archive: pass both")
-    archived = None if archive is None else ArchivedLog(archive, storage_options)
+    archived = None if archive is None else ArchivedLog(archive, storage_options, "rows_at=archive")
     log, start = _start(server, archived, moment, table, before=before)
     read = TableRead(server, table, columns, where, types, unlogged_changes)
     if isinstance(log, ArchivedLog):
