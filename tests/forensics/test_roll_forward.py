@@ -107,6 +107,8 @@ def test_places_that_are_not_in_the_log(
             with pytest.raises(binarrow.ConfigError, match="the end of a transaction"):
                 binarrow.roll_forward(ROWS, start, log, "live.t", moment)
         assert ids(binarrow.roll_forward(ROWS, start, log, "live.t", end)) == [1, 2]
+    with pytest.raises(binarrow.ConfigError, match="is not in the log"):
+        binarrow.roll_forward(ROWS, start, source, "live.t", "binlog.009999:4")
     with pytest.warns(), pytest.raises(binarrow.ConfigError, match="was read up to"):
         binarrow.roll_forward(ROWS, start, str(cut), "live.t", f"{end.file}:{size}")
     for log in (archive, archive[0], source):

@@ -198,17 +198,17 @@ class LaterRows:
         return structure
 
     def _check_is_in_file(self, stop: Position, log: ServerLog) -> None:
-        """Raises an error for an offset after the end of a file: a read would wait for it.
+        """Raises an error for a place after the end of a file: a read would wait for it.
 
         Raises:
-            ConfigError: The file of the server is smaller.
+            ConfigError: The file of the server is smaller, or the server does not have it yet.
         """
-        sizes = {file.name: file.size for file in log.server.binlogs()}
-        size = sizes.get(stop.file)
-        if size is not None and stop.offset > size:
+        files = log.server.binlogs()
+        own = next((file for file in files if file.name == stop.file), files[-1])
+        if Position(own.name, own.size) < stop:
             raise ConfigError(
-                f"{self._table}: the moment {stop} is after the end of the file, which has {size}"
-                " bytes: choose the end of a transaction"
+                f"{self._table}: the moment {stop} is not in the log: {own.name} ends at"
+                f" {own.size}. Choose the end of a transaction"
             )
 
     def _place(self) -> tuple[str, int]:
