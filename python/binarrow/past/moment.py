@@ -192,8 +192,8 @@ def _in_file(
 
 def _is_next(before: Position, gtid: str, after: Position) -> bool:
     """True if a transaction is the only one between two places."""
-    if before.gtid_set is None or after.gtid_set is None:
-        return False
+    if before.gtid_set is None or ":" not in (after.gtid_set or ""):
+        return False  # not known, or GTIDs of MariaDB
     both = f"{before.gtid_set},{gtid}" if before.gtid_set else gtid
     return before.gtid_set != after.gtid_set and _is_after(after, Position.after_gtids(both))
 
