@@ -103,19 +103,19 @@ def test_policies(
 
     server.execute(
         "INSERT INTO shop.orders VALUES (5, 'x', 1, NULL, 6)",
-        "ALTER TABLE shop.orders ADD COLUMN more INT, MODIFY COLUMN status VARCHAR(30)",
+        "ALTER TABLE shop.orders ADD COLUMN url INT, MODIFY COLUMN status VARCHAR(30)",
         "DELETE FROM shop.keyless WHERE n = 2",
     )
     finish(synced.start(once=True, schema_changes="widen"))
     synced.check("orders", "keyless")
     server.execute(
-        "ALTER TABLE shop.orders DROP COLUMN more",
-        "ALTER TABLE shop.orders ADD COLUMN more INT",
+        "ALTER TABLE shop.orders DROP COLUMN url",
+        "ALTER TABLE shop.orders ADD COLUMN url INT",
         "INSERT INTO shop.orders VALUES (6, 'x', 1, NULL, 6, 7)",
     )
     synced.keywords["schema_changes"] = "widen"
     query = synced.start(once=True)
-    with pytest.raises(Exception, match="the column more is dropped"):
+    with pytest.raises(Exception, match="the column url is dropped"):
         query.awaitTermination(WAIT)
     synced.keywords["reload"] = "shop.orders"
     synced.run()

@@ -12,12 +12,12 @@ found. Such statements up to this version are permitted.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from binarrow import Column, SchemaError, TableSchema
+from binarrow.spark.syncing.properties import decoded, encoded
 from binarrow.syncing.names import Name, shown
 from binarrow.syncing.widening import refusal
 
@@ -52,19 +52,18 @@ class _Permitted:
         return cls(tuple(Column(**column) for column in found))
 
     @classmethod
-    def from_json(cls, text: str) -> _Permitted:
-        """Parses the text of :meth:`to_json`."""
-        stored = json.loads(text)
-        columns = tuple(Column(**column) for column in stored.pop("columns"))
-        return cls(columns, **stored)
+    def from_stored(cls, stored: dict[str, Any]) -> _Permitted:
+        """Parses the result of :meth:`to_store`."""
+        columns = tuple(Column(**column) for column in stored["columns"])
+        return cls(columns, stored["widened"], stored["server"])
 
-    def to_json(self) -> str:
-        """Returns the property of the table."""
+    def to_store(self) -> dict[str, Any]:
+        """Returns the value of the property of the table."""
         columns = [
             {key: value for key in _STORED if (value := getattr(column, key)) not in (None, ())}
             for column in self.columns
         ]
-        return json.dumps({"columns": columns, "widened": self.widened, "server": self.server})
+        return {"columns": columns, "widened": self.widened, "server": self.server}
 
     def types(self) -> dict[str, str]:
         """Returns the types of the columns."""
@@ -88,12 +87,13 @@ class ColumnChanges:
         """Returns the properties of a new table; none if the server has no such table."""
         if self._policy == "follow" or structure is None or structure.described is None:
             return {}
-        return {COLUMNS: _Permitted.of(structure.described).to_json()}
+        return {COLUMNS: encoded(_Permitted.of(structure.described).to_store())}
 
     def restore(self, name: Name, properties: Mapping[str, str]) -> None:
         """Reads the state of a table from its properties."""
-        if COLUMNS in properties:
-            self._permitted[name] = _Permitted.from_json(properties[COLUMNS])
+        stored = decoded(properties, COLUMNS)
+        if stored is not None:
+            self._permitted[name] = _Permitted.from_stored(stored)
 
     def check(self, table: Table, documents: Documents | None) -> None:
         """Checks that the policy permits the changes of columns since the last check.
@@ -135,7 +135,7 @@ class ColumnChanges:
                 if stored.has_other_types(found):
                     found = replace(found, widened=structure.version, server=structure.server)
             self._permitted[name] = found
-            table.mirror.set_property(COLUMNS, found.to_json())
+            table.mirror.set_property(COLUMNS, encoded(found.to_store()))
         elif stored is not None:  # a later run with another policy would find it outdated
             del self._permitted[name]
             table.mirror.unset_property(COLUMNS)

@@ -13,7 +13,6 @@ table needs all changes.
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -23,6 +22,7 @@ from binarrow.spark.mirror.columns import may_be_filled
 from binarrow.spark.nested_json import table_of
 from binarrow.spark.option_parsers import canonical
 from binarrow.spark.schema import GENERATED
+from binarrow.spark.syncing.properties import decoded, encoded
 from binarrow.syncing.names import Name, shown
 
 if TYPE_CHECKING:
@@ -59,11 +59,10 @@ class FilledColumns:
 
     def restore(self, name: Name, properties: Mapping[str, str]) -> None:
         """Reads the state of a table from its properties."""
-        self._pending[name] = set(json.loads(properties.get(FILL, "[]")))
-        self._dropped[name] = json.loads(properties.get(DROPPED, "[]"))
-        if READ in properties:
-            server, version = json.loads(properties[READ])
-            self._read[name] = (server, version)
+        self._pending[name] = set(decoded(properties, FILL, ()))
+        self._dropped[name] = decoded(properties, DROPPED, [])
+        server, version = decoded(properties, READ, ("", -1))
+        self._read[name] = (server, version)
 
     def version(self, name: Name, structure: Structure) -> int:
         """Returns the version up to which the table contains all changes; -1 if there is none."""
@@ -107,11 +106,11 @@ class FilledColumns:
                 shown(name),
                 ", ".join(columns),
             )
-            mirror.set_property(FILL, json.dumps(columns))
+            mirror.set_property(FILL, encoded(columns))
         now_dropped = [f.name for f in held if _find(own, f.name) is None]
         if now_dropped != dropped:
             self._dropped[name] = now_dropped
-            mirror.set_property(DROPPED, json.dumps(now_dropped))
+            mirror.set_property(DROPPED, encoded(now_dropped))
         return columns
 
     def fill(
@@ -136,7 +135,7 @@ class FilledColumns:
         """
         mirror.replace_rows(self._rows(mirror, name, structure), structure.key, columns)
         read = (structure.server, structure.version)
-        mirror.set_property(READ, json.dumps(read))
+        mirror.set_property(READ, encoded(read))
         self._read[name] = read
         self._end(mirror, name)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql.types import StructField, StructType
 
 from binarrow.spark.mirror.table import TableMirror
+from binarrow.spark.syncing.properties import decoded, encoded, read_properties
 from binarrow.spark.syncing.structures import Structure, Structures
 from binarrow.spark.syncing.table import ENVELOPE, Table
 from binarrow.spark.syncing.versions import VALIDITY_FIELDS
@@ -68,9 +68,10 @@ class Tables:
         """Returns the tables of a database that this query has created."""
         found = {name for name in self.created if name[0] == database}
         for target in self._place.tables(spark, database):
-            properties = _properties(spark, target)
-            if properties.get(QUERY) == query and NAME in properties:
-                found.add(split(properties[NAME]))
+            properties = read_properties(spark, target, self._place.format)
+            named = decoded(properties, NAME)
+            if properties.get(QUERY) == query and named is not None:
+                found.add(split(str(named)))
         return found
 
     def opened(self, spark: SparkSession, changed: set[Name], query: str) -> Iterator[Table]:
@@ -105,10 +106,10 @@ class Tables:
     def _opened(
         self, spark: SparkSession, name: Name, structure: Structure | None, query: str
     ) -> Table | None:
-        properties = {QUERY: query, NAME: shown(name)}
+        properties = {QUERY: query, NAME: encoded(shown(name))}
         properties |= self._column_changes.properties(structure)
         if structure is not None and self._has_versions:
-            properties[KEY] = json.dumps(structure.key)
+            properties[KEY] = encoded(structure.key)
         mirror = TableMirror(spark, self._place.table(name), self._place.format, properties)
         if structure is None:
             return self._dropped(name, mirror)
@@ -146,12 +147,12 @@ class Tables:
                 self._restore(name, mirror)
             self.created.add(name)
         if self._has_versions and self._keys.get(name) != structure.key:
-            mirror.set_property(KEY, json.dumps(structure.key))
+            mirror.set_property(KEY, encoded(structure.key))
             self._keys[name] = structure.key
 
     def _restore(self, name: Name, mirror: TableMirror) -> None:
         """Reads the state of a table, after a check that this query has created it."""
-        properties = _properties(mirror.spark, mirror.name)
+        properties = read_properties(mirror.spark, mirror.name, mirror.format)
         if properties.get(QUERY) != mirror.properties[QUERY]:
             raise TableError(
                 name,
@@ -161,7 +162,7 @@ class Tables:
             )
         self._filled.restore(name, properties)
         self._column_changes.restore(name, properties)
-        self._keys[name] = tuple(json.loads(properties.get(KEY, "[]")))
+        self._keys[name] = tuple(decoded(properties, KEY, ()))
 
     def _fields(self, structure: Structure) -> list[StructField]:
         """The columns of the target."""
@@ -200,11 +201,6 @@ class Tables:
         known = Structure(StructType(), self._keys.get(name, ()))
         table = Table(name, known, mirror, has_versions=self._has_versions, is_dropped=True)
         return replace(table, structure=replace(known, schema=table.held()))
-
-
-def _properties(spark: SparkSession, target: str) -> dict[str, str]:
-    rows = spark.sql(f"SHOW TBLPROPERTIES {target}").collect()
-    return {row.key: row.value for row in rows}
 
 
 def _plain(fields: Iterable[StructField]) -> StructType:
