@@ -122,11 +122,25 @@ class TableMirror:
                 f" THEN UPDATE SET {_assignments(columns)}"
             )
 
-    def replace_rows(self, rows: DataFrame, key: Sequence[str], columns: Sequence[str]) -> None:
+    def replace_rows(
+        self,
+        rows: DataFrame,
+        key: Sequence[str],
+        columns: Sequence[str],
+        *,
+        deletes: bool = True,
+    ) -> None:
         """Replaces all rows of the table by `rows`, in one commit.
 
-        Columns that are not among the given ones keep their values in rows with the same key.
+        If `deletes` is false, rows whose key is not in `rows` stay.
+
+        Columns that are not among the given ones keep their values in rows with the same key. If
+        several rows of the table have the same key, these columns become NULL in all rows.
         """
+        if deletes and not self._has_unique_key(key):
+            # After a change of the key. MERGE would keep several rows for one of `rows`.
+            self._selected(rows, columns).writeTo(self.name).overwrite(lit(True))  # noqa: FBT003
+            return
         names = ", ".join(map(quoted_name, columns))
         values = ", ".join(f"s.{quoted_name(one)}" for one in columns)
         with named_view(rows.select(*map(quoted_name, columns))) as view:
@@ -135,8 +149,26 @@ class TableMirror:
                 f" WHEN MATCHED AND NOT ({_is_equal(columns)})"
                 f" THEN UPDATE SET {_assignments(columns)}"
                 f" WHEN NOT MATCHED THEN INSERT ({names}) VALUES ({values})"
-                " WHEN NOT MATCHED BY SOURCE THEN DELETE"
+                + (" WHEN NOT MATCHED BY SOURCE THEN DELETE" if deletes else "")
             )
+
+    def _has_unique_key(self, key: Sequence[str]) -> bool:
+        """True if no two rows of the table have the same values in the columns of a key."""
+        names = ", ".join(map(quoted_name, key))
+        return self.spark.sql(
+            f"SELECT 1 FROM {self.name} GROUP BY {names} HAVING count(*) > 1 LIMIT 1"
+        ).isEmpty()
+
+    def _selected(self, rows: DataFrame, columns: Sequence[str]) -> DataFrame:
+        """Returns rows with the columns of the table, which are NULL if they are not given."""
+        given = {one.lower(): quoted_name(one) for one in columns}
+        return rows.selectExpr(
+            *(
+                f"CAST({given.get(field.name.lower(), 'NULL')} AS {field.dataType.simpleString()})"
+                f" AS {quoted_name(field.name)}"
+                for field in self.spark.table(self.name).schema.fields
+            )
+        )
 
     def _merge_sql(self, folded: Folded, view: str) -> str:
         columns = {place: quoted_name(name) for name, place in folded.difference.places.items()}
