@@ -25,10 +25,10 @@ def test_columns(
     crashes: list[str] = []
     reads: Counter[str] = Counter()
 
-    def replace_or_crash(*arguments: Any) -> None:
+    def replace_or_crash(*arguments: Any, **keywords: Any) -> None:
         if crashes[:1] == ["before the rows"]:
             raise CrashError
-        replace(*arguments)
+        replace(*arguments, **keywords)
         if crashes[:1] == ["after the rows"]:
             raise CrashError
 
@@ -85,6 +85,10 @@ def test_columns(
         "DELETE FROM shop.users WHERE name = 'n1'",
         "ALTER TABLE shop.empty DROP PRIMARY KEY, ADD COLUMN n INT PRIMARY KEY AUTO_INCREMENT",
         "INSERT INTO shop.empty VALUES (1, 'other key', 1, 3)",
+        # Several rows of the target have the same name, and the last change of each is a delete.
+        "REPLACE INTO shop.users (name, town) VALUES ('n2', 't1'), ('n2', 't2'), ('n3', 't1')",
+        "DELETE FROM shop.users WHERE town <> 't1'",
+        "ALTER TABLE shop.users DROP PRIMARY KEY, ADD PRIMARY KEY (name)",
         # The target needs no other columns, but existing rows get other values.
         "ALTER TABLE shop.visits DROP COLUMN plain",
         "ALTER TABLE shop.visits ADD COLUMN plain INT NOT NULL DEFAULT 8",
@@ -92,15 +96,26 @@ def test_columns(
     )
     synced.run()
     synced.check()
-    assert reads == Counter({"empty": 2, "orders": 1, "users": 1, "visits": 2})
+    assert reads == Counter({"empty": 2, "orders": 1, "users": 2, "visits": 2})
 
     # If it is not known which changes SELECT sees, each batch is applied, and only the new columns are read.
-    monkeypatch.setattr(Structures, "_version_before_select", lambda *_: -1)
     server.execute(
         "UPDATE shop.users SET number = 9 WHERE name = 'n2'",
         "ALTER TABLE shop.users ADD COLUMN later INT NOT NULL DEFAULT 8",
         "UPDATE shop.users SET later = 10, number = 11 WHERE name = 'n3'",
+        "DROP TABLE shop.empty",
+    )
+    with monkeypatch.context() as patch:
+        patch.setattr(Structures, "_version_before_select", lambda *_: -1)
+        synced.run()
+    synced.check("orders", "users", "visits")
+    assert reads["users"] == 2
+    assert synced.rows("empty", "n, id") == Counter([(1, 1), (2, 1)])
+
+    # A table that is created again in a later batch has none of the earlier rows.
+    server.execute(
+        "CREATE TABLE shop.empty (n INT PRIMARY KEY, id INT)",
+        "INSERT INTO shop.empty VALUES (9, 9)",
     )
     synced.run()
-    synced.check()
-    assert reads["users"] == 1
+    synced.check("empty")

@@ -74,6 +74,9 @@ def test_policies(
 
     synced.keywords |= {"schema_changes": "follow", "on_table_error": "stop"}
     server.execute(
+        # The rows are read again, and the row that TRUNCATE has removed stays.
+        "DELETE FROM shop.visits WHERE id = 2",
+        "ALTER TABLE shop.visits MODIFY COLUMN page VARCHAR(9) CHARACTER SET utf8mb4",
         "INSERT INTO shop.visits VALUES (3, 'r', 3)",
         "ALTER TABLE shop.keyless ADD PRIMARY KEY (n)",
         "INSERT INTO shop.keyless VALUES (3)",
@@ -82,7 +85,7 @@ def test_policies(
         "INSERT INTO shop.users VALUES (8)",
     )
     synced.run()
-    assert synced.rows("visits", "id, page") == visits + Counter([(3, "r")])
+    assert synced.rows("visits", "id, page") == Counter([(1, "p"), (3, "r")])
     assert synced.rows("users") == Counter([(8,)])
     assert synced.rows("orders", "id") == Counter([(1,)])
     with pytest.raises(Exception, match=NOT_THERE):

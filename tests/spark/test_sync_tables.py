@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -18,9 +17,9 @@ from binarrow.spark.syncing.filled_columns import FilledColumns
 from binarrow.spark.syncing.parked import ParkedTables
 from binarrow.spark.syncing.place import Place
 from binarrow.spark.syncing.policies import Policies
-from binarrow.spark.syncing.properties import decoded, encoded, read_properties
+from binarrow.spark.syncing.properties import encoded
 from binarrow.spark.syncing.structures import Structure
-from binarrow.spark.syncing.tables import Tables
+from binarrow.spark.syncing.tables import KEY, QUERY, TABLE_DROPPED, Tables
 from binarrow.syncing.errors import TableError
 
 NAME = ("shop", "t")
@@ -32,6 +31,7 @@ class Target:
 
     def __init__(self):
         self.schemas = {}
+        self.stored = {}
 
     def mirror(self, spark, name, form, properties):
         return SimpleNamespace(
@@ -41,7 +41,8 @@ class Target:
             properties=properties,
             schema=lambda: self.schemas.get(name),
             create=lambda schema: self.schemas.update({name: schema}),
-            set_property=lambda key, value: None,
+            set_property=self.stored.__setitem__,
+            unset_property=self.stored.pop,
         )
 
 
@@ -71,6 +72,7 @@ def tables(monkeypatch):
             ParkedTables("stop", None),
             ColumnChanges(given),
         )
+        own.target = target
         [table] = own.opened(None, set(), "query")
         own.is_first = False
         return own, table
@@ -254,38 +256,39 @@ def test_the_version_that_select_sees(hosts, is_visible, file, expected):
     assert found == expected
 
 
-SECRET = "(?i)url|secret|password|token|access[.]?key|credential"
-"""The words in keys and values that Spark redacts."""
+@pytest.mark.parametrize("stored", [("a", "B"), None])
+def test_another_key(tables, monkeypatch, stored):
+    """A mirror stores the key of its rows; one of an earlier version has the present key."""
+    structures = Structures(StructField("a", IntegerType()), StructField("b", IntegerType()))
+    [described] = structures.found.values()
+    structures.found[NAME] = replace(described, key=("a",))
+    own, table = tables(structures, mode="mirror")
+    assert not own.has_other_key(table)
+    properties = {QUERY: "query"} | ({KEY: encoded(stored)} if stored else {})
+    monkeypatch.setattr(module, "read_properties", lambda *_: properties)
+    own.created.clear()
+    [table] = own.opened(None, {NAME}, "query")
+    assert own.has_other_key(table) == bool(stored)
+    structures.found[NAME] = replace(described, key=("b", "a"))
+    [table] = own.opened(None, {NAME}, "query")
+    assert own.has_other_key(table) == (stored is None)
+    own.accept_rows(table)
+    assert not own.has_other_key(table)
 
 
-class Redacting:
-    """A session whose tables have the properties of `stored`, some of which Spark does not show."""
-
-    def __init__(self, stored):
-        self.stored = stored
-
-    def sql(self, text):
-        shown = {
-            key: "*********(redacted)" if re.search(SECRET, value) else value
-            for key, value in self.stored.items()
-        }
-        rows = [SimpleNamespace(key=key, value=value) for key, value in shown.items()]
-        if text.startswith("DESCRIBE DETAIL"):
-            rows = [SimpleNamespace(properties=self.stored)]
-        return SimpleNamespace(collect=lambda: rows)
-
-
-@pytest.mark.parametrize("value", [["url"], "shop.tokens", {"columns": [{"name": "Password"}]}])
-def test_properties_with_secret_words(value):
-    found = read_properties(Redacting({"key": encoded(value)}), "t", "iceberg")
-    assert decoded(found, "key") == value
-    assert decoded(found, "other", 5) == 5
-
-
-@pytest.mark.parametrize("text", ['["url"]', "shop.urls"])
-def test_properties_of_earlier_versions(text):
-    expected = ["url"] if text.startswith("[") else text
-    stored = Redacting({"key": text})
-    assert decoded(read_properties(stored, "t", "delta"), "key") == expected
-    assert decoded(read_properties(stored, "t", "iceberg"), "key", 5) == 5
-    assert decoded({"key": '["id"]'}, "key") == ["id"]
+@pytest.mark.parametrize(("policy", "expected"), [("keep", True), ("drop", False)])
+def test_a_table_that_is_created_again(tables, monkeypatch, policy, expected):
+    structures = Structures(ID)
+    own, _ = tables(structures, on_drop=policy)
+    found, stored = structures.found.copy(), own.target.stored
+    monkeypatch.setattr(Place, "drop", lambda *_: own.target.schemas.clear())
+    structures.found.clear()
+    assert not list(own.opened(None, {NAME}, "query"))
+    assert (TABLE_DROPPED in stored) == expected
+    monkeypatch.setattr(module, "read_properties", lambda *_: {QUERY: "query"} | stored)
+    structures.found.update(found)
+    [table] = own.opened(None, {NAME}, "query")
+    assert own.was_dropped(table) == expected
+    own.accept_rows(table)
+    assert TABLE_DROPPED not in stored
+    assert not own.was_dropped(table)

@@ -9,7 +9,7 @@ batch, and is not repeated.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from binarrow.spark.mirror.apply import apply_changes
@@ -100,10 +100,7 @@ class BatchWriter:
         if documents is None or documents.emptied is None or table.is_dropped:
             return documents
         if self._policies.on_truncate == "fail":
-            name = table.name
-            raise TableError(
-                name, f"{shown(name)} was emptied: continue with on_truncate='apply' or 'keep'"
-            )
+            raise _emptied(table.name)
         if self._policies.on_truncate == "keep":
             return documents.without_statements()
         return documents
@@ -117,34 +114,92 @@ class BatchWriter:
         held = table.held()
         self._column_changes.check(table, documents)
         columns = self._filled.begin(mirror, table.name, own, held.fields, documents)
-        changes_rows = documents is not None and any(
-            one.changes_rows for one in documents.alterations
-        )
         rows = table_of(_from(frame, documents), shown(table.name), structure.schema)
         mirror.evolve(compare(mirror.name, held, Changes.of(rows, structure.key, "_"), "null"))
-        is_covered = documents is None or documents.last[0] <= structure.version
-        if (columns or changes_rows) and is_covered:
-            # The rows of the server contain the changes of the batch too.
-            names = [field.name for field in own]
-            self._filled.read_again(mirror, table.name, structure, names)
+        if self._read_again(frame, table, documents, columns, batch_id):
+            self._tables.accept_rows(table)
             return
-        if changes_rows:
-            raise _other_rows(table.name)
         in_key = [column for column in columns if column in structure.key]
         if in_key:
             raise _added_to_key(table.name, in_key)
         if documents is not None:
-            apply = apply_changes(
-                mirror.name,
-                structure.key,
-                format=mirror.format,
-                missing_columns="null",
-                missing_rows=self._missing_rows,
-                properties=mirror.properties,
-            )
-            apply(rows, batch_id)
+            self._apply(table, rows, batch_id)
         if columns:
             self._filled.fill(mirror, table.name, structure, columns)
+        self._tables.accept_rows(table)
+
+    def _read_again(
+        self,
+        frame: DataFrame,
+        table: Table,
+        documents: Documents | None,
+        columns: Sequence[str],
+        batch_id: int,
+    ) -> bool:
+        """Reads the rows of a mirror from the server, if the log does not contain all values.
+
+        Args:
+            frame: The changes of the batch.
+            table: The table.
+            documents: Its changes; None if there are none.
+            columns: The columns that are to be read.
+            batch_id: The number of the batch.
+
+        Returns:
+            True if the rows were read. They contain the changes of the batch.
+
+        Raises:
+            TableError: The rows of the server may lack changes of the batch.
+        """
+        mirror, structure = table.mirror, table.structure
+        is_covered = documents is None or documents.last[0] <= structure.version
+        has_other_key = self._tables.has_other_key(table)
+        is_other = has_other_key or self._was_dropped(table, documents)
+        if is_other and (structure.version < 0 or not is_covered):
+            raise _other_table(table)
+        statements = () if documents is None else documents.alterations
+        changes_rows = any(one.changes_rows for one in statements)
+        if changes_rows and not is_covered:
+            raise _other_rows(table.name)
+        names = [field.name for field in table.own]
+        if self._policies.on_truncate == "keep":
+            if has_other_key:
+                raise _other_key_of_kept(table)
+            if changes_rows:
+                key = table.of_key()
+                self._apply(table, table_of(frame, shown(table.name), key), batch_id)
+                self._filled.add_rows(mirror, table.name, structure, names)
+            return changes_rows
+        if not is_covered or not (columns or changes_rows or is_other):
+            return False
+        self._filled.read_again(mirror, table.name, structure, names)
+        return True
+
+    def _apply(self, table: Table, rows: DataFrame, batch_id: int) -> None:
+        """Merges changes into a mirror."""
+        mirror = table.mirror
+        apply = apply_changes(
+            mirror.name,
+            table.structure.key,
+            format=mirror.format,
+            missing_columns="null",
+            missing_rows=self._missing_rows,
+            properties=mirror.properties,
+        )
+        apply(rows, batch_id)
+
+    def _was_dropped(self, table: Table, documents: Documents | None) -> bool:
+        """True if the target has rows of a dropped table that are to be replaced.
+
+        Raises:
+            TableError: The policy for statements that empty a table does not permit it.
+        """
+        is_emptied = documents is not None and documents.emptied is not None
+        if not self._tables.was_dropped(table) or is_emptied:
+            return False
+        if self._policies.on_truncate == "fail":
+            raise _emptied(table.name)
+        return self._policies.on_truncate == "apply"
 
     def _write_versions(
         self, frame: DataFrame, table: Table, documents: Documents, query: str, batch_id: int
@@ -202,6 +257,7 @@ class BatchWriter:
             difference = compare(mirror.name, held, _without_rows(table), "null")
             mirror.evolve(difference)
             self._filled.read_again(mirror, table.name, structure, names_of_own)
+            self._tables.accept_rows(table)
             self._column_changes.accept(table)
             self._parked.release(table.name)
             LOG.warning("%s was loaded again", shown(table.name))
@@ -218,6 +274,33 @@ def _other_rows(name: Name) -> TableError:
         name,
         f"a statement such as ALTER TABLE changes values or replaces rows of table {shown(name)},"
         " and the log does not contain the new rows: copy the table into a new target",
+    )
+
+
+def _emptied(name: Name) -> TableError:
+    return TableError(
+        name, f"{shown(name)} was emptied: continue with on_truncate='apply' or 'keep'"
+    )
+
+
+def _other_table(table: Table) -> TableError:
+    name = shown(table.name)
+    return TableError(
+        table.name,
+        f"{name} was created again, or its key was changed (now {', '.join(table.structure.key)})."
+        " The rows cannot be read again, because it is not known which changes SELECT sees. To"
+        " continue, name one host in the URL, grant the privileges that a load needs, and use"
+        f" reload={name!r}; or use a new target",
+    )
+
+
+def _other_key_of_kept(table: Table) -> TableError:
+    name = shown(table.name)
+    return TableError(
+        table.name,
+        f"{name} has another key now: {', '.join(table.structure.key)}. With on_truncate='keep', it"
+        " is not known which rows the server has deleted. To continue without the rows that were"
+        f" kept, load the table again with reload={name!r}",
     )
 
 

@@ -139,6 +139,17 @@ class FilledColumns:
         self._read[name] = read
         self._end(mirror, name)
 
+    def add_rows(
+        self, mirror: TableMirror, name: Name, structure: Structure, columns: Sequence[str]
+    ) -> None:
+        """Adds the rows that the server has now to a mirror, or updates them, and deletes none.
+
+        Later batches contain the deletes, so they must apply all changes after this batch.
+        """
+        rows = self._rows(mirror, name, structure)
+        mirror.replace_rows(rows, structure.key, columns, deletes=False)
+        self._end(mirror, name)
+
     def _rows(self, mirror: TableMirror, name: Name, structure: Structure) -> DataFrame:
         # A comma would separate two patterns, and `?` matches it. `table_of` leaves out other
         # tables.

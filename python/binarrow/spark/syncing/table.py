@@ -34,6 +34,11 @@ class Table:
         """Its columns on the server, without the envelope."""
         return [field for field in self.structure.schema.fields if field.name not in ENVELOPE]
 
+    def of_key(self) -> StructType:
+        """Returns the columns of the key, and the envelope."""
+        names = {*self.structure.key, *ENVELOPE}
+        return StructType([one for one in self.structure.schema.fields if one.name in names])
+
     def held(self) -> StructType:
         """Returns the columns in the target, without those of versions of rows."""
         held = self.mirror.schema()

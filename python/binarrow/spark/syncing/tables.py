@@ -36,8 +36,13 @@ NAME = "binarrow.sync.table"
 """The property of a table with its name on the server. Its name in the target may differ."""
 
 KEY = "binarrow.sync.key"
-"""The property of a table with versions of rows: the columns of its key, as JSON. After a DROP
-TABLE, the server no longer has them, and the changes before the statement must still be written."""
+"""The property of a table with the columns of the key that identifies its rows. If a mirror gets
+another key, all its rows are read again. After a DROP TABLE, the server no longer has the key, and
+the versions of rows before the statement must still be written."""
+
+
+TABLE_DROPPED = "binarrow.sync.table_dropped"
+"""The property of a table of a mirror that the server has dropped, and that the target keeps."""
 
 
 class Tables:
@@ -61,6 +66,7 @@ class Tables:
         self._has_versions = policies.mode == "scd2"
         self.created: set[Name] = set()
         self._keys: dict[Name, tuple[str, ...]] = {}
+        self._dropped_tables: set[Name] = set()
         self.is_first = True
         """True in the first batch, which also creates the tables without changes."""
 
@@ -108,7 +114,7 @@ class Tables:
     ) -> Table | None:
         properties = {QUERY: query, NAME: encoded(shown(name))}
         properties |= self._column_changes.properties(structure)
-        if structure is not None and self._has_versions:
+        if structure is not None and self._policies.needs_key:
             properties[KEY] = encoded(structure.key)
         mirror = TableMirror(spark, self._place.table(name), self._place.format, properties)
         if structure is None:
@@ -141,12 +147,34 @@ class Tables:
             if mirror.schema() is None:
                 self._place.create_namespace(mirror.spark, name[0])
                 mirror.create(_plain(self._fields(structure)))
+                self._dropped_tables.discard(name)
                 self._column_changes.restore(name, mirror.properties)
                 self._keys[name] = structure.key
             else:
                 self._restore(name, mirror)
             self.created.add(name)
-        if self._has_versions and self._keys.get(name) != structure.key:
+        # A mirror's rows have the earlier key until they are read again.
+        if self._has_versions or (self._policies.needs_key and name not in self._keys):
+            self._store_key(name, structure, mirror)
+
+    def has_other_key(self, table: Table) -> bool:
+        """True if the rows in the target were identified by another key than the server's."""
+        held = self._keys.get(table.name, table.structure.key)
+        return {one.lower() for one in held} != {one.lower() for one in table.structure.key}
+
+    def was_dropped(self, table: Table) -> bool:
+        """True if the target has kept the rows of a table that the server had dropped."""
+        return table.name in self._dropped_tables
+
+    def accept_rows(self, table: Table) -> None:
+        """Stores that the rows in the target are those of the server's table, with its key."""
+        self._store_key(table.name, table.structure, table.mirror)
+        if table.name in self._dropped_tables:
+            table.mirror.unset_property(TABLE_DROPPED)
+            self._dropped_tables.discard(table.name)
+
+    def _store_key(self, name: Name, structure: Structure, mirror: TableMirror) -> None:
+        if self._keys.get(name) != structure.key:
             mirror.set_property(KEY, encoded(structure.key))
             self._keys[name] = structure.key
 
@@ -162,7 +190,12 @@ class Tables:
             )
         self._filled.restore(name, properties)
         self._column_changes.restore(name, properties)
-        self._keys[name] = tuple(decoded(properties, KEY, ()))
+        if decoded(properties, TABLE_DROPPED, default=False):
+            self._dropped_tables.add(name)
+        key = decoded(properties, KEY)
+        self._keys.pop(name, None)
+        if key is not None:
+            self._keys[name] = tuple(key)
 
     def _fields(self, structure: Structure) -> list[StructField]:
         """The columns of the target."""
@@ -196,6 +229,9 @@ class Tables:
             LOG.warning(
                 "%s was dropped: the target keeps the rows of the previous batch", shown(name)
             )
+            if name not in self._dropped_tables:
+                mirror.set_property(TABLE_DROPPED, encoded(True))  # noqa: FBT003 - the value of a property
+                self._dropped_tables.add(name)
             return None
         LOG.warning("%s was dropped: its rows stay in the target", shown(name))
         known = Structure(StructType(), self._keys.get(name, ()))
@@ -207,4 +243,4 @@ def _plain(fields: Iterable[StructField]) -> StructType:
     return StructType([StructField(field.name, field.dataType) for field in fields])
 
 
-__all__ = ["QUERY", "Tables"]
+__all__ = ["KEY", "QUERY", "TABLE_DROPPED", "Tables"]
