@@ -110,7 +110,7 @@ def test_columns(
         synced.run()
     synced.check("orders", "users", "visits")
     assert reads["users"] == 2
-    assert synced.rows("empty", "n, id") == Counter([(1, 1), (2, 1)])
+    assert synced.rows("empty", "n, id") == Counter([(1, 1), (3, 1)])
 
     # A table that is created again in a later batch has none of the earlier rows.
     server.execute(
