@@ -9,11 +9,11 @@ import pytest
 from pyspark.sql.types import IntegerType, LongType, ShortType, StructField, StructType
 
 from binarrow import Column, SchemaError, TableSchema
-from binarrow.spark.schema import HAS_DEFAULT, NULLABLE
+from binarrow.spark.schema import GENERATED, HAS_DEFAULT, NULLABLE
 from binarrow.spark.syncing import tables as module
 from binarrow.spark.syncing.column_changes import COLUMNS, ColumnChanges
 from binarrow.spark.syncing.documents import Alteration, Batch, Documents
-from binarrow.spark.syncing.filled_columns import FilledColumns
+from binarrow.spark.syncing.filled_columns import FILL, FilledColumns
 from binarrow.spark.syncing.parked import ParkedTables
 from binarrow.spark.syncing.place import Place
 from binarrow.spark.syncing.policies import Policies
@@ -153,6 +153,21 @@ def test_columns_that_get_the_names_of_others(statement, expected):
         found = replace(documents, emptied=emptied)
         columns = FilledColumns({}).begin(mirror, NAME, own, own, found)
         assert columns == (expected if emptied is None else ())
+
+
+def test_generated_columns_that_get_the_names_of_others():
+    """MariaDB: the rows of the target have the values of the dropped column."""
+    computed = {GENERATED: "true", HAS_DEFAULT: "false", NULLABLE: "true"}
+    own = [ID, StructField("n", IntegerType(), metadata=computed)]
+    mirror = SimpleNamespace(set_property=lambda key, value: None)
+    dropped = Alteration((5, -1), dropped_columns=("n",))
+    found = Documents((6, 0), altered=(dropped,))
+    assert FilledColumns({}).begin(mirror, NAME, own, own, found) == ("n",)
+    lacking = Documents((6, 0), ((frozenset(["id"]), (6, 0)),))
+    assert FilledColumns({}).begin(mirror, NAME, own, own, lacking) == ()
+    stopped = FilledColumns({})
+    stopped.restore(NAME, {FILL: encoded(["n"])})
+    assert stopped.begin(mirror, NAME, own, own, None) == ("n",)
 
 
 class Altered:

@@ -94,11 +94,14 @@ class FilledColumns:
         dropped = self._dropped.get(name, [])
         before = {one.lower() for one in dropped}
         again = {field.name for field in own if field.name.lower() in before}
-        found = _lacking(own, held, logged) | self._pending.get(name, set()) | again
+        # The log contains the values of generated columns, except in rows from before a statement
+        # that drops or renames columns.
+        computed = {f.name for f in own if (f.metadata or {}).get(GENERATED) == "true"}
+        found = _lacking(own, held, logged) - computed
+        found |= self._pending.get(name, set()) | again
         # A statement has dropped or renamed columns, and there are columns of these names again.
         found |= {field.name for field in own if field.name.lower() in moved}
-        computed = {f.name for f in own if (f.metadata or {}).get(GENERATED) == "true"}
-        columns = tuple(field.name for field in own if field.name in found - computed)
+        columns = tuple(field.name for field in own if field.name in found)
         if columns:
             LOG.warning(
                 "%s: the log may not contain all values of the columns %s, so they are read from"
