@@ -7,12 +7,13 @@ from types import SimpleNamespace
 from unittest.mock import MagicMock
 
 import pytest
+from pyspark.errors import PySparkException
 from pyspark.sql.types import IntegerType, StructField, StructType
 
 from binarrow.spark.syncing import batch
 from binarrow.spark.syncing.batch import BatchWriter
 from binarrow.spark.syncing.documents import Alteration, Documents
-from binarrow.spark.syncing.parked import ParkedTables
+from binarrow.spark.syncing.parked import ParkedTables, value_errors
 from binarrow.spark.syncing.policies import Policies
 from binarrow.spark.syncing.structures import Structure
 from binarrow.spark.syncing.table import Table
@@ -90,3 +91,13 @@ def test_kept_rows_stay_if_rows_are_read_again():
     assert Written().write(5, altered, on_truncate="keep") == ["apply", "add", "accept"]
     with pytest.raises(TableError, match="changes values or replaces rows"):
         Written().write(4, altered, on_truncate="keep")
+
+
+def test_values_of_a_table_that_is_loaded_again():
+    with (
+        pytest.raises(TableError, match=r"shop\.t cannot be loaded again: a value does not have"),
+        value_errors(NAME),
+    ):
+        raise PySparkException("[CAST_OVERFLOW] in task 3")
+    with pytest.raises(PySparkException, match="no space"), value_errors(NAME):
+        raise PySparkException("no space")

@@ -18,6 +18,7 @@ from binarrow.spark.mirror.columns import compare
 from binarrow.spark.nested_json import table_of
 from binarrow.spark.syncing.documents import Documents, summarize
 from binarrow.spark.syncing.history import append
+from binarrow.spark.syncing.parked import value_errors
 from binarrow.spark.syncing.table import Table
 from binarrow.spark.syncing.tables import Tables
 from binarrow.spark.syncing.versions import IS_CURRENT, write_versions
@@ -256,7 +257,8 @@ class BatchWriter:
             self._filled.begin(mirror, table.name, table.own, held.fields, None)
             difference = compare(mirror.name, held, _without_rows(table), "null")
             mirror.evolve(difference)
-            self._filled.read_again(mirror, table.name, structure, names_of_own)
+            with value_errors(table.name):
+                self._filled.read_again(mirror, table.name, structure, names_of_own)
             self._tables.accept_rows(table)
             self._column_changes.accept(table)
             self._parked.release(table.name)

@@ -61,10 +61,10 @@ class ParkedTables:
                 raise
             self._park(name, str(error))
         except PySparkException as error:
-            found = [one for one in VALUE_ERRORS if one in str(error)]
-            if self._policy == "stop" or not found:
+            why = _value_error(error)
+            if self._policy == "stop" or why is None:
                 raise
-            self._park(name, f"a value does not have the type of its column ({found[0]})")
+            self._park(name, why)
 
     def _park(self, name: Name, reason: str) -> None:
         LOG.warning("%s is parked, other tables continue: %s", shown(name), reason)
@@ -91,4 +91,30 @@ class ParkedTables:
         return self._reasons
 
 
-__all__ = ["ParkedTables"]
+def _value_error(error: PySparkException) -> str | None:
+    """Returns the reason of an error, if it is a value; None if it is another error."""
+    found = [one for one in VALUE_ERRORS if one in str(error)]
+    return f"a value does not have the type of its column ({found[0]})" if found else None
+
+
+@contextmanager
+def value_errors(name: Name) -> Iterator[None]:
+    """Raises errors of values as errors of their table.
+
+    Raises:
+        TableError: A value does not have the type of its column.
+    """
+    try:
+        yield
+    except PySparkException as error:
+        why = _value_error(error)
+        if why is None:
+            raise
+        raise TableError(
+            name,
+            f"{shown(name)} cannot be loaded again: {why}. Drop the table in the target, or leave"
+            " it out with exclude_tables",
+        ) from error
+
+
+__all__ = ["ParkedTables", "value_errors"]

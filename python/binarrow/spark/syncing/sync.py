@@ -115,8 +115,10 @@ def sync(
             load the table again, use ``reload``. An error while the log is read always ends the
             query.
         reload: Tables to load again, as globs, with ``mode="mirror"``. They need not be parked.
-            Their rows are read before the query starts. Each run with this argument loads them
-            again. In the first run, it has no effect, because all tables are loaded.
+            Their rows are read before the query starts, so no other process may run the query of
+            the checkpoint. Each run with this argument loads them again. Rows that
+            ``on_truncate="keep"`` has kept are deleted. In the first run, it has no effect, because
+            all tables are loaded.
         files: The writer of the files, with ``mode="history"``. With ``"auto"``, if the target is
             in a local or shared folder, tasks write Parquet files while they decode the log, and
             the driver commits them. ``numInputRows`` in the query's progress is then the number of
