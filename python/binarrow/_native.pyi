@@ -901,8 +901,10 @@ class BinlogReader(Generic[_T_co]):
                 ``"emit_all"`` also returns rows with the ``_op`` ``a`` for statements that drop or rename columns, and
                 for statements that change rows or values in another way (a conversion of values, EXCHANGE
                 PARTITION), which are errors with ``"emit"``. ``after`` is then a document with ``changes_rows``
-                (true or false), ``dropped_columns`` (a list of names in lower case) and ``renamed_columns`` (an object
-                with the new name for each old name). There may be two such rows for a statement.
+                (true or false), ``converted_columns`` and ``dropped_columns`` (lists of names in lower case) and
+                ``renamed_columns`` (an object with the new name for each old name). If ``changes_rows`` is true and
+                ``converted_columns`` is empty, the statement may remove or add rows. There may be two such rows for
+                a statement.
 
         Raises:
             ConfigError: The types are not those of Spark, the reader has already returned something, ``include``

@@ -101,3 +101,20 @@ def test_values_of_a_table_that_is_loaded_again():
         raise PySparkException("[CAST_OVERFLOW] in task 3")
     with pytest.raises(PySparkException, match="no space"), value_errors(NAME):
         raise PySparkException("no space")
+
+
+@pytest.mark.parametrize("permits", [True, False])
+def test_permitted_conversions(permits):
+    """A history and versions of rows continue if the policy permits all conversions."""
+    converted = Alteration((5, 0), changes_rows=True, converted_columns=("id",))
+    documents = Documents((5, 0), altered=(converted,))
+    changes = SimpleNamespace(check=lambda *_: [converted] if permits else [])
+    arguments = (None, None, Policies("scd2"), ParkedTables("stop", None), changes)
+    writer = BatchWriter(*arguments, loads=True)
+    table = MagicMock()
+    table.name = NAME
+    if permits:
+        assert writer.known(table, documents) is table.with_dropped_columns.return_value
+        return
+    with pytest.raises(TableError, match="changes values or replaces rows"):
+        writer.known(table, documents)

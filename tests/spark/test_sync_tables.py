@@ -216,7 +216,10 @@ def test_wider_columns():
     table = Altered()
     assert table.check("widen", INT, created=True) is None
     # Without the structure before it, the statement may change values. It may be in a later batch.
-    wider, later = (Alteration((version, -1), changes_rows=True) for version in (5, 7))
+    wider, later = (
+        Alteration((version, -1), changes_rows=True, converted_columns=("id",))
+        for version in (5, 7)
+    )
     assert "changes existing values" in str(table.check("widen", INT, MORE, statement=wider))
     assert table.check("widen", BIGINT, MORE, statement=wider, version=6) is None
     assert table.check("widen", BIGINT, MORE, statement=wider) is None
@@ -229,9 +232,12 @@ def test_wider_columns():
     for statement, why in (
         (Alteration((8, -1), dropped_columns=("more",)), "the column more is dropped"),
         (Alteration((8, -1), renamed_columns=(("a", "more"),)), "a is renamed to more"),
-        (Alteration((8, -1), changes_rows=True), "the statement changes existing values"),
+        (later, "the statement changes existing values"),
+        (Alteration((5, -1), changes_rows=True), "the statement may remove or add rows"),
     ):
         assert why in str(table.check("widen", BIGINT, MORE, statement=statement))
+    missing = Alteration((8, -1), dropped_columns=("other",))  # DROP COLUMN IF EXISTS
+    assert table.check("widen", BIGINT, MORE, statement=missing) is None
     renamed = Alteration((8, -1), renamed_columns=(("more", "more"),))
     assert table.check("widen", BIGINT, MORE, statement=renamed) is None
     # "follow" permits all changes, and later runs compare with the columns after them.
@@ -240,6 +246,17 @@ def test_wider_columns():
     table.held = StructType([StructField("id", ShortType())])
     assert table.check("widen", SMALLINT) is None
     assert table.check("widen", INT) is None
+
+
+def test_statements_beside_a_wider_column():
+    """Only the columns whose types are wider may be converted."""
+    for converted, expected in (("id", None), ("more", "changes existing values"), ("", "remove")):
+        table = Altered()
+        table.check("widen", INT, MORE, created=True)
+        columns = tuple(converted.split())
+        statement = Alteration((5, -1), changes_rows=True, converted_columns=columns)
+        found = table.check("widen", BIGINT, MORE, statement=statement)
+        assert found is None if expected is None else expected in str(found)
 
 
 def test_no_changes_of_columns():

@@ -225,16 +225,22 @@ def test_statements_that_alter_tables_among_documents(server, played):
             rows = read.nested_json(truncates=truncates).read_all().to_pylist()
         return [(row["_op"], row["after"] and json.loads(row["after"])) for row in rows]
 
-    def altered(*dropped: str, changes_rows: bool = False, **renamed: str) -> tuple[str, object]:
-        columns = {"dropped_columns": [*dropped], "renamed_columns": renamed}
+    def altered(
+        *dropped: str, changes_rows: bool = False, converted: str = "", **renamed: str
+    ) -> tuple[str, object]:
+        columns = {
+            "converted_columns": [*converted],
+            "dropped_columns": [*dropped],
+            "renamed_columns": renamed,
+        }
         return "a", {"changes_rows": changes_rows, **columns}
 
     assert documents("emit_all") == [
         ("c", {"id": 1, "a": 2, "b": 3, "C": None}),
         altered("a"),
-        altered(changes_rows=True),  # another column gets the name
+        altered(changes_rows=True, converted="a"),  # another column gets the name
         altered(b='d"'),
-        altered(changes_rows=True),  # seconds are rounded
+        altered(changes_rows=True, converted="c"),  # seconds are rounded
         altered(changes_rows=True),  # another table gets the name
     ]
     with pytest.raises(binarrow.SchemaError, match="may get other values by ALTER TABLE"):

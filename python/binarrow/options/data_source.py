@@ -98,8 +98,8 @@ OPTIONS = (
 
         ``"emit_all"``, only with ``tables``, also returns rows with the ``_op`` ``a``, for
         statements that change rows or values in another way, and for statements that drop or rename
-        columns. ``after`` is then a document with ``changes_rows``, ``dropped_columns`` and
-        ``renamed_columns``; see :meth:`BinlogReader.nested_json`.
+        columns. ``after`` is then a document with ``changes_rows``, ``converted_columns``,
+        ``dropped_columns`` and ``renamed_columns``; see :meth:`BinlogReader.nested_json`.
         """,
         spark=Spark(),
     ),

@@ -35,14 +35,11 @@ pub(super) fn write_altered(altered: &AlteredTable<'_>, out: &mut Vec<u8>) {
     let changes_rows = if altered.changes_rows { "true" } else { "false" };
     out.extend_from_slice(b"{\"changes_rows\":");
     out.extend_from_slice(changes_rows.as_bytes());
-    out.extend_from_slice(b",\"dropped_columns\":[");
-    for (place, name) in altered.dropped_columns.iter().enumerate() {
-        if place > 0 {
-            out.push(b',');
-        }
-        quote(name.as_bytes(), out);
-    }
-    out.extend_from_slice(b"],\"renamed_columns\":{");
+    out.extend_from_slice(b",\"converted_columns\":");
+    write_names(altered.converted_columns, out);
+    out.extend_from_slice(b",\"dropped_columns\":");
+    write_names(altered.dropped_columns, out);
+    out.extend_from_slice(b",\"renamed_columns\":{");
     for (place, (from, to)) in altered.renamed_columns.iter().enumerate() {
         if place > 0 {
             out.push(b',');
@@ -52,6 +49,17 @@ pub(super) fn write_altered(altered: &AlteredTable<'_>, out: &mut Vec<u8>) {
         quote(to.as_bytes(), out);
     }
     out.extend_from_slice(b"}}");
+}
+
+fn write_names(names: &[String], out: &mut Vec<u8>) {
+    out.push(b'[');
+    for (place, name) in names.iter().enumerate() {
+        if place > 0 {
+            out.push(b',');
+        }
+        quote(name.as_bytes(), out);
+    }
+    out.push(b']');
 }
 
 fn write_cell(cell: Cell<'_>, out: &mut Vec<u8>) {

@@ -57,6 +57,8 @@ pub struct NestedJson {
 pub struct AlteredTable<'s> {
     /// True if rows, or values of existing columns, may change without row events.
     pub changes_rows: bool,
+    /// The names, in lower case, of the columns whose values may change; empty if rows may be removed or added.
+    pub converted_columns: &'s [String],
     /// The names of columns that it drops, in lower case.
     pub dropped_columns: &'s [String],
     /// The old and the new names of columns that it renames, in lower case.

@@ -190,7 +190,13 @@ impl Pending {
             Answer::Warning(message) => return Ok(vec![message]),
             Answer::Row(()) => self.append(emptied, None, (item, before))?,
             Answer::OtherRows => {
-                let altered = AlteredTable { changes_rows: true, ..AlteredTable::default() };
+                let converted: Vec<String> =
+                    emptied.columns.iter().map(|column| column.name.to_lowercase()).collect();
+                let altered = AlteredTable {
+                    changes_rows: true,
+                    converted_columns: &converted,
+                    ..AlteredTable::default()
+                };
                 self.append(emptied, Some(&altered), (item, before))?;
             }
         }
@@ -219,6 +225,7 @@ impl Pending {
     ) -> Result<Vec<String>, Error> {
         let altered = AlteredTable {
             changes_rows: false,
+            converted_columns: &[],
             dropped_columns: &change.dropped_columns,
             renamed_columns: &change.renamed_columns,
         };

@@ -230,8 +230,8 @@ class BatchWriter:
             SchemaError: The columns differ from those of the target in a way that is not supported,
                 or a statement changes values of existing rows.
         """
-        self._column_changes.check(table, documents)
-        if any(one.changes_rows for one in documents.altered):
+        permitted = self._column_changes.check(table, documents)
+        if any(one.changes_rows and one not in permitted for one in documents.altered):
             raise _other_rows(table.name)
         return table.with_dropped_columns(shape for shape, _ in documents.shapes)
 

@@ -7,12 +7,13 @@ permitted either, although the columns may be the same afterwards.
 
 If the structure before it is not known, a statement that makes a type wider counts as one that may
 change values. Therefore the property also contains the version of the log at which wider types were
-found. Such statements up to this version are permitted.
+found. Such statements up to this version are permitted. Later ones are permitted if the columns
+that they convert have wider types now. Statements that remove or add rows never are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -69,10 +70,14 @@ class _Permitted:
         """Returns the types of the columns."""
         return {column.name: column.type for column in self.columns}
 
-    def has_other_types(self, other: _Permitted) -> bool:
-        """True if a column of both has another type."""
+    def has(self, name: str) -> bool:
+        """True if there is a column with a name in lower case."""
+        return any(column.name.lower() == name for column in self.columns)
+
+    def others(self, other: _Permitted) -> set[str]:
+        """Returns the columns of both that have another type, in lower case."""
         own, others = self.types(), other.types()
-        return any(others.get(name, kind) != kind for name, kind in own.items())
+        return {name.lower() for name, kind in own.items() if others.get(name, kind) != kind}
 
 
 class ColumnChanges:
@@ -95,22 +100,26 @@ class ColumnChanges:
         if stored is not None:
             self._permitted[name] = _Permitted.from_stored(stored)
 
-    def check(self, table: Table, documents: Documents | None) -> None:
+    def check(self, table: Table, documents: Documents | None) -> Sequence[Alteration]:
         """Checks that the policy permits the changes of columns since the last check.
 
         Args:
             table: The table, with the columns that the server has now.
             documents: Its changes in a batch.
 
+        Returns:
+            The statements after which all existing values are the same.
+
         Raises:
             SchemaError: It does not.
         """
         described = table.structure.described
         if table.is_dropped or described is None:
-            return
+            return ()
+        statements: Sequence[Alteration] = ()
         if self._policy != "follow":
             why = self._refusal(table, described)
-            statements = [] if documents is None else documents.alterations
+            statements = () if documents is None else documents.alterations
             for statement in statements if why is None else ():
                 why = why or self._refusal_of(statement, table, described)
             if why is not None:
@@ -120,6 +129,7 @@ class ColumnChanges:
                     f" reload={shown(table.name)!r}"
                 )
         self.accept(table)
+        return statements
 
     def accept(self, table: Table) -> None:
         """Stores the columns that the server has now as permitted."""
@@ -132,7 +142,7 @@ class ColumnChanges:
         if self._policy != "follow":
             if stored is not None:
                 found = replace(found, widened=stored.widened, server=stored.server)
-                if stored.has_other_types(found):
+                if stored.others(found):
                     found = replace(found, widened=structure.version, server=structure.server)
             self._permitted[name] = found
             table.mirror.set_property(COLUMNS, encoded(found.to_store()))
@@ -157,20 +167,23 @@ class ColumnChanges:
         self, statement: Alteration, table: Table, described: TableSchema
     ) -> str | None:
         """Returns the reason why a statement is not permitted; None if it is."""
-        if statement.dropped_columns:
-            return f"the column {statement.dropped_columns[0]} is dropped"
+        stored, server = self._permitted.get(table.name), table.structure.server
+        for column in statement.dropped_columns:
+            # The column of DROP COLUMN IF EXISTS may not exist.
+            if stored is None or stored.has(column):
+                return f"the column {column} is dropped"
         for column, to in statement.renamed_columns:
             if column != to:
                 return f"the column {column} is renamed to {to}"
-        stored = self._permitted.get(table.name)
-        if not statement.changes_rows or (
-            stored is not None
-            and (
-                stored.has_other_types(_Permitted.of(described))
-                or (stored.server == table.structure.server and statement.version <= stored.widened)
-            )
-        ):
+        if not statement.changes_rows:
             return None
+        converted = set(statement.converted_columns)
+        if not converted:
+            return "the statement may remove or add rows"
+        if stored is not None:
+            is_known = stored.server == server and statement.version <= stored.widened
+            if is_known or converted <= stored.others(_Permitted.of(described)):
+                return None
         return "the statement changes existing values"
 
 

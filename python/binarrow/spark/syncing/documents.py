@@ -28,13 +28,21 @@ class Alteration:
     dropped_columns: tuple[str, ...] = ()
     renamed_columns: tuple[tuple[str, str], ...] = ()
     """The old and the new names. All names of columns are in lower case."""
+    converted_columns: tuple[str, ...] = ()
+    """The columns whose values may change; empty if rows may be removed or added."""
 
     @classmethod
     def from_json(cls, text: str, place: Moment) -> Alteration:
         """Parses the document of a statement."""
         stored = json.loads(text)
         renamed = tuple(stored["renamed_columns"].items())
-        return cls(place, stored["changes_rows"], tuple(stored["dropped_columns"]), renamed)
+        return cls(
+            place,
+            stored["changes_rows"],
+            tuple(stored["dropped_columns"]),
+            renamed,
+            tuple(stored["converted_columns"]),
+        )
 
     @property
     def version(self) -> int:
