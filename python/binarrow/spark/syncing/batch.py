@@ -19,6 +19,7 @@ from binarrow.spark.nested_json import table_of
 from binarrow.spark.syncing.documents import Documents, summarize
 from binarrow.spark.syncing.history import append
 from binarrow.spark.syncing.parked import value_errors
+from binarrow.spark.syncing.spellings import rows_of
 from binarrow.spark.syncing.table import Table
 from binarrow.spark.syncing.tables import Tables
 from binarrow.spark.syncing.versions import IS_CURRENT, write_versions
@@ -87,8 +88,7 @@ class BatchWriter:
                     case "scd2" if documents is not None:
                         self._write_versions(rows, table, documents, query, batch_id)
                     case "history" if documents is not None:
-                        known = self.known(table, documents)
-                        changes = table_of(rows, shown(table.name), known)
+                        changes = self._typed(rows, table, documents)
                         append(table.mirror, changes, query, batch_id)
         self._tables.is_first = False
 
@@ -207,17 +207,22 @@ class BatchWriter:
     ) -> None:
         mirror, structure, name = table.mirror, table.structure, table.name
         held = table.held()
-        known = self.known(table, documents)
+        changes = self._typed(frame, table, documents)
         columns: tuple[str, ...] = ()
         if not table.is_dropped:
             columns = self._filled.begin(mirror, name, table.own, held.fields, documents)
         in_key = [column for column in columns if column in structure.key]
         if in_key:
             raise _added_to_key(name, in_key)
-        changes = table_of(frame, shown(name), known)
         write_versions(mirror, changes, structure.key, query, batch_id)
         if columns:
             self._filled.fill(mirror, name, structure, columns, IS_CURRENT)
+
+    def _typed(self, frame: DataFrame, table: Table, documents: Documents) -> DataFrame:
+        """Returns the changes of a table with the columns of :meth:`known`."""
+        known = self.known(table, documents)
+        spellings = table.spellings(shape for shape, _ in documents.shapes)
+        return rows_of(frame, shown(table.name), known, spellings)
 
     def known(self, table: Table, documents: Documents) -> StructType:
         """Returns the columns of a table's changes, also of those that the server has dropped.

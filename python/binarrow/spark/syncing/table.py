@@ -10,6 +10,7 @@ from pyspark.sql.types import StructField, StructType
 from binarrow import SchemaError
 from binarrow.options import ENVELOPE_COLUMNS
 from binarrow.spark.mirror.table import TableMirror
+from binarrow.spark.syncing.spellings import other_spellings
 from binarrow.spark.syncing.structures import Structure
 from binarrow.syncing.names import Name, shown
 from binarrow.syncing.rows import VALIDITY
@@ -47,6 +48,11 @@ class Table:
             return held
         return StructType([field for field in held.fields if field.name not in VALIDITY])
 
+    def spellings(self, logged: Iterable[Iterable[str]]) -> dict[str, str]:
+        """Returns the names of columns in rows of a batch, by these names in other letter case."""
+        names = (field.name for field in self.own)
+        return other_spellings(names, set().union(*logged))
+
     def with_dropped_columns(self, logged: Iterable[Iterable[str]]) -> StructType:
         """Returns the structure with the columns of rows that the server has dropped since.
 
@@ -57,8 +63,8 @@ class Table:
             SchemaError: The target does not have one of them, so that its type is not known.
         """
         own = self.own
-        names = {field.name for field in own}
-        dropped = sorted(set().union(*logged) - names)
+        names = {field.name.lower() for field in own}
+        dropped = sorted(one for one in set().union(*logged) if one.lower() not in names)
         of_target = {field.name: field for field in self.held().fields}
         unknown = [column for column in dropped if column not in of_target]
         if unknown:
