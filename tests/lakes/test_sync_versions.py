@@ -35,12 +35,15 @@ class Versions:
     def check(self) -> None:
         """Compares the versions that were valid at the moments with SELECT."""
         versions = {
-            table: [dict(row.asDict()) for row in self.synced.frame(table).collect()]
+            table: [
+                {name.lower(): value for name, value in row.asDict().items()}
+                for row in self.synced.frame(table).collect()
+            ]
             for table in {table for _, table, _, _ in self.moments}
         }
         for number, (version, table, columns, wanted) in enumerate(self.moments):
             valid = [
-                tuple(row[column] for column in columns)
+                tuple(row[column.lower()] for column in columns)
                 for row in versions[table]
                 if row["_valid_from_version"] <= version
                 and (row["_valid_to_version"] is None or row["_valid_to_version"] > version)
@@ -134,6 +137,9 @@ def test_versions(
         "UPDATE shop.orders SET total = 7 WHERE id < 50",
         "ALTER TABLE shop.orders ADD COLUMN extra INT NOT NULL DEFAULT 5, DROP COLUMN status",
         "INSERT INTO shop.orders VALUES (1000, 1, NULL, 6)",
+        "INSERT INTO shop.visits VALUES (9, 'before', 1)",
+        "ALTER TABLE shop.visits RENAME COLUMN page TO Page",
+        "INSERT INTO shop.visits VALUES (10, 'after', 1)",
         "UPDATE shop.users SET n = 3",
         "DROP TABLE shop.users",
         "DROP DATABASE crm",
