@@ -20,7 +20,7 @@ from support import live
 from support.servers.servers import Server, Session
 from support.sync_source import SECRET, Source
 
-KINDS = ["duckdb"]
+KINDS = ["duckdb", "delta", "iceberg"]
 
 RUNS = int(os.environ.get("BINARROW_SYNC_CASCADES", "6"))
 SEED = int(os.environ.get("BINARROW_SEED", "1"))
@@ -186,12 +186,6 @@ def test_composite_and_binary_keys(source: Source) -> None:
 def test_rows_that_are_read_again(source: Source, key: str, statements: list[str]) -> None:
     create(source, *ROWS, key=key)
     run(source, statements, "p", "c", "g", reads_again=True)
-
-
-@pytest.mark.parametrize("kind", ["delta"])
-def test_targets_whose_tables_have_separate_commits(source: Source) -> None:
-    create(source, *ROWS)
-    run(source, ["DELETE FROM p WHERE id = 1"], "p", "c", "g", reads_again=True)
 
 
 @pytest.mark.parametrize("left_out", ["shop.p", "shop.c"])

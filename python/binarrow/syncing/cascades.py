@@ -1,7 +1,7 @@
 """Rows that the actions of foreign keys change, and that the log does not contain.
 
-MySQL before 9.6, and MariaDB, do not log them. The deletes whose effects can be computed exactly
-are repeated in the target; in all other cases, the rows of the tables concerned are read again.
+MySQL before 9.6, and MariaDB, do not log them. The effects of deletes are computed where this is
+exact; in all other cases, the rows of the tables concerned are read again.
 
 <https://dev.mysql.com/doc/refman/8.4/en/create-table-foreign-keys.html>
 """
@@ -11,9 +11,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from binarrow._native import Position, UnloggedChange
+from binarrow.syncing.effects import add_effects
 from binarrow.syncing.errors import SyncError
 from binarrow.syncing.names import split
-from binarrow.syncing.repeated_deletes import repeat
 from binarrow.syncing.versions import version_before
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class Cascades:
         complete = [one for one in self._found if one.commit_version <= last]
         self._found = [one for one in self._found if one.commit_version > last]
         for group in _components(complete):
-            if is_divided or not repeat(self._tables, group):
+            if is_divided or not add_effects(self._tables, group):
                 self._read_again(group)
 
     def _read_again(self, group: list[UnloggedChange]) -> None:

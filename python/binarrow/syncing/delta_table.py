@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from datetime import UTC
+from functools import reduce
+from operator import and_, or_
 from typing import TYPE_CHECKING
 
 from deltalake import CommitProperties, DeltaTable, Field, Schema, Transaction, write_deltalake
@@ -14,11 +16,13 @@ from binarrow.syncing.rows import FROM_VERSION, TO_VERSION, VALID_TO
 from binarrow.syncing.versions import added_values
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     import pyarrow as pa
+    import pyarrow.compute as pc
     from deltalake.table import TableMerger
 
+    from binarrow.syncing.bounds import Bounds
     from binarrow.syncing.delta_folders import Folder
 
 TIME = "TIMESTAMP WITH TIME ZONE"
@@ -194,7 +198,9 @@ class Table:
             table, rows, mode="overwrite", schema_mode="overwrite", commit_properties=committed
         )
 
-    def rows_at(self, number: int) -> Iterator[pa.RecordBatch]:
+    def rows_at(
+        self, number: int, columns: Sequence[str], bounds: Sequence[Bounds] = ()
+    ) -> Iterator[pa.RecordBatch]:
         """Returns the rows of the version that the operation with this number created."""
         table = self._opened()
         found = self.number
@@ -205,7 +211,7 @@ class Table:
             found = table.transaction_version(self._sync_id) or -1
         if found != number:
             raise FileNotFoundError(f"{self._folder.uri} has no version of the last commit")
-        yield from self._batches(table)
+        yield from self._batches(table, columns, _between(bounds))
 
     def maintain(self, before: int) -> None:
         """Compacts small files and deletes old ones, once in a number of versions."""
@@ -226,9 +232,15 @@ class Table:
         if wanted.items() - table.metadata().configuration.items():
             table.alter.set_table_properties(wanted)
 
-    def _batches(self, table: DeltaTable) -> Iterator[pa.RecordBatch]:
+    def _batches(
+        self,
+        table: DeltaTable,
+        columns: Sequence[str] | None = None,
+        condition: pc.Expression | None = None,
+    ) -> Iterator[pa.RecordBatch]:
         dataset = table.to_pyarrow_dataset(filesystem=self._folder.files())
-        yield from dataset.to_batches(batch_readahead=2, fragment_readahead=1)
+        names = None if columns is None else [*columns]
+        yield from dataset.to_batches(names, condition, batch_readahead=2, fragment_readahead=1)
 
     def _opened(self) -> DeltaTable:
         if self._table is None:
@@ -237,6 +249,27 @@ class Table:
 
     def _properties(self, number: int) -> CommitProperties:
         return CommitProperties(app_transactions=[Transaction(self._sync_id, number)])
+
+
+def _between(bounds: Sequence[Bounds]) -> pc.Expression | None:
+    """Returns a condition for values between bounds; None if it is true for all rows."""
+    import pyarrow.compute as pc
+
+    if not bounds or not all(bounds):
+        return None
+    return reduce(
+        or_,
+        (
+            reduce(
+                and_,
+                (
+                    (pc.field(name) >= least) & (pc.field(name) <= most)
+                    for name, (least, most) in one.items()
+                ),
+            )
+            for one in bounds
+        ),
+    )
 
 
 def _statistics(schema: pa.Schema) -> dict[str, str]:

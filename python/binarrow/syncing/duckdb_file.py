@@ -70,8 +70,6 @@ ALTER TABLE {OWN}.tables ADD COLUMN IF NOT EXISTS details VARCHAR DEFAULT '{{}}'
 class DuckdbFile:
     """A DuckDB file. A database of the source is a schema of it."""
 
-    repeats_deletes = True
-
     def __init__(self, path: str, settings: Settings) -> None:
         self._path = Path(path)
         self._patience = settings.busy_timeout

@@ -13,7 +13,6 @@ from binarrow.syncing.names import Name
 from binarrow.syncing.operations import (
     Alter,
     Append,
-    Cascade,
     Clear,
     Create,
     Drop,
@@ -56,8 +55,6 @@ def _apply_rows(file: duckdb.DuckDBPyConnection, table: str, operation: Operatio
             _insert(file, table, rows)
         case Clear():
             file.execute(f"DELETE FROM {table}")
-        case Cascade():
-            _cascade(file, operation)
 
 
 def _end(file: duckdb.DuckDBPyConnection, table: str, change: End) -> None:
@@ -118,30 +115,6 @@ def _alter(file: duckdb.DuckDBPyConnection, table: str, change: Alter) -> None:
         expressions.append(f"CAST({source} AS {kind}) AS {quoted([column.field.name])}")
     listed = ", ".join(expressions)
     file.execute(f"CREATE OR REPLACE TABLE {table} AS SELECT {listed} FROM {table}", values)
-
-
-def _cascade(file: duckdb.DuckDBPyConnection, change: Cascade) -> None:
-    """Executes the actions of foreign keys, and those of the keys that refer to deleted rows."""
-    waiting = [(change.name, change.rows)]
-    while waiting:
-        parent, rows = waiting.pop()
-        for key in (one for one in change.references if one.parent == parent):
-            pairs = zip(key.columns, key.parent_columns, strict=True)
-            same = " AND ".join(f"t.{quoted([one])} = k.{quoted([other])}" for one, other in pairs)
-            table = quoted(key.table)
-            with _named(file, "deleted_rows", rows):
-                if key.sets_null:
-                    nulls = ", ".join(f"{quoted([one])} = NULL" for one in key.columns)
-                    file.execute(f"UPDATE {table} t SET {nulls} FROM deleted_rows k WHERE {same}")
-                    continue
-                file.execute(
-                    f"CREATE OR REPLACE TEMP TABLE deleted_next AS SELECT t.* FROM {table} t"
-                    f" WHERE EXISTS (SELECT 1 FROM deleted_rows k WHERE {same})"
-                )
-                file.execute(f"DELETE FROM {table} t USING deleted_rows k WHERE {same}")
-            deleted: Any = file.execute("SELECT * FROM deleted_next").to_arrow_table()
-            if deleted.num_rows and any(one.parent == key.table for one in change.references):
-                waiting.append((key.table, deleted))
 
 
 def _type_of(file: duckdb.DuckDBPyConnection, field: Any) -> str:

@@ -25,23 +25,29 @@ class DuckdbSnapshot:
     file: duckdb.DuckDBPyConnection
     stored: tuple[State, bytes] | None
 
-    def rows(self, record: Record) -> Iterator[pa.RecordBatch]:
+    def rows(self, record: Record, near: Sequence[pa.Table] = ()) -> Iterator[pa.RecordBatch]:
         """Returns the rows of a table, with the columns of the record in their order.
+
+        Args:
+            record: The table. Its schema may contain only some of the columns.
+            near: If there are any, only rows that have the values of a row in one of these tables.
 
         Raises:
             TargetDiffersError: The table or a column does not exist.
             SyncError: A column has another type than sync has given to it.
         """
         try:
-            yield from self._read(record)
+            yield from self._read(record, near)
         except _errors() as error:
             kind = type(error).__name__
             raise SyncError(f"{shown(record.name)} cannot be read in the target: {kind}") from None
 
-    def _read(self, record: Record) -> Iterator[pa.RecordBatch]:
+    def _read(self, record: Record, near: Sequence[pa.Table]) -> Iterator[pa.RecordBatch]:
         self._check_columns(record)
         columns = ", ".join(quoted([name]) for name in record.schema.names)
-        relation = self.file.sql(f"SELECT {columns} FROM {quoted(record.name)}")
+        relation = self.file.sql(
+            f"SELECT {columns} FROM {quoted(record.name)} t{self._condition(near)}"
+        )
         # DuckDB 2 has renamed it.
         read = getattr(relation, "to_arrow_reader", None) or relation.fetch_arrow_reader
         with read(BATCH_ROWS) as batches:
@@ -52,6 +58,16 @@ class DuckdbSnapshot:
                         f" in the target, and sync has stored {wanted.type}"
                     )
             yield from batches
+
+    def _condition(self, near: Sequence[pa.Table]) -> str:
+        found = []
+        for number, values in enumerate(near):
+            self.file.register(f"near_{number}", values)
+            same = " AND ".join(
+                f"t.{quoted([one])} = k.{quoted([one])}" for one in values.column_names
+            )
+            found.append(f"EXISTS (SELECT 1 FROM near_{number} k WHERE {same})")
+        return f" WHERE {' OR '.join(found)}" if found else ""
 
     def _check_columns(self, record: Record) -> None:
         rows = self.file.execute(

@@ -14,12 +14,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pyiceberg.expressions import (
+    AlwaysFalse,
     AlwaysTrue,
     And,
     BooleanExpression,
     GreaterThanOrEqual,
     IsNull,
     LessThanOrEqual,
+    Or,
     Reference,
 )
 from pyiceberg.io.pyarrow import (
@@ -28,6 +30,7 @@ from pyiceberg.io.pyarrow import (
 )
 from pyiceberg.table import StaticTable
 
+from binarrow.syncing.bounds import Bounds, bounds_of
 from binarrow.syncing.iceberg_columns import altered, columns_of, renamed, replaced
 from binarrow.syncing.iceberg_files import delete_old, delete_unused, files_of, path_of, sync_file
 from binarrow.syncing.operations import Alter, End, Versions, Write
@@ -36,7 +39,7 @@ from binarrow.syncing.rows import TO_VERSION, VALID_TO
 from binarrow.syncing.versions import ended
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     import pyarrow as pa
     from pyiceberg.catalog import Catalog
@@ -126,7 +129,7 @@ class IcebergTable:
         changed: list[DataFile] = []
 
         def added() -> Iterator[pa.Table]:
-            for task in self._tasks(_between(keys)):
+            for task in self._tasks(_between(bounds_of(keys))):
                 rest = self._without(task, keys)
                 if rest is not None:
                     changed.append(task.file)
@@ -141,7 +144,7 @@ class IcebergTable:
         changed: list[DataFile] = []
 
         def added() -> Iterator[pa.Table]:
-            for task in self._tasks(And(_between(keys), IS_CURRENT)):
+            for task in self._tasks(And(_between(bounds_of(keys)), IS_CURRENT)):
                 rows = self._with_ends(task, change)
                 if rows is not None:
                     changed.append(task.file)
@@ -182,7 +185,9 @@ class IcebergTable:
     def make_durable(self, before: int) -> None:
         """Does nothing: each commit waits for its files."""
 
-    def rows_at(self, number: int) -> Iterator[pa.RecordBatch]:
+    def rows_at(
+        self, number: int, columns: Sequence[str], bounds: Sequence[Bounds] = ()
+    ) -> Iterator[pa.RecordBatch]:
         """Returns the rows of the version that the operation with this number created."""
         table = self._opened()
         files = [one.metadata_file for one in table.metadata.metadata_log]
@@ -190,7 +195,8 @@ class IcebergTable:
             table = StaticTable.from_metadata(files.pop(), table.io.properties)
         if self._number_of(table) != number:
             raise FileNotFoundError(f"{table.location()} has no version of the last commit")
-        yield from table.scan().to_arrow_batch_reader()
+        scan = table.scan(_between(*bounds), selected_fields=tuple(columns))
+        yield from scan.to_arrow_batch_reader()
 
     def maintain(self, before: int) -> None:
         """Compacts small files and deletes old ones, once in a number of versions."""
@@ -319,20 +325,18 @@ def _write(
     return files
 
 
-def _between(keys: pa.Table) -> BooleanExpression:
-    """Returns a condition of which statistics of files show that they have none of the keys."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    condition: BooleanExpression = AlwaysTrue()
-    for name in keys.column_names:
-        column = keys.column(name)
-        if pa.types.is_integer(column.type) or pa.types.is_date(column.type):
-            bounds = pc.min_max(column).as_py()
-            if bounds["min"] is not None:
-                least = GreaterThanOrEqual(term=name, value=bounds["min"])
-                condition = And(condition, least, LessThanOrEqual(term=name, value=bounds["max"]))
-    return condition
+def _between(*bounds: Bounds) -> BooleanExpression:
+    """Returns a condition for values between bounds, with which files are left out."""
+    if not bounds:
+        return AlwaysTrue()
+    found: BooleanExpression = AlwaysFalse()
+    for one in bounds:
+        condition: BooleanExpression = AlwaysTrue()
+        for name, (least, most) in one.items():
+            low = GreaterThanOrEqual(term=Reference(name), value=least)
+            condition = And(condition, low, LessThanOrEqual(term=Reference(name), value=most))
+        found = Or(found, condition)
+    return found
 
 
 __all__ = ["IcebergTable", "path_of"]

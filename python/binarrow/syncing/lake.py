@@ -42,8 +42,6 @@ STEPS = 1 << 20
 class Lake:
     """The tables of a target, and a folder with its state."""
 
-    repeats_deletes = False
-
     def __init__(self, state: StateFolder, table_set: TableSet, settings: Settings) -> None:
         self._files = state
         self._set = table_set

@@ -7,10 +7,11 @@ versions for an hour. So a sync may run at the same time.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from binarrow.syncing.bounds import Bounds, bounds_of
 from binarrow.syncing.errors import SyncError, TargetBusyError, TargetDiffersError
 from binarrow.syncing.lake_types import stored_type
 from binarrow.syncing.names import Name, shown
@@ -37,8 +38,13 @@ class LakeSnapshot:
     patience: float
     errors: tuple[type[Exception], ...]
 
-    def rows(self, record: Record) -> Iterator[pa.RecordBatch]:
+    def rows(self, record: Record, near: Sequence[pa.Table] = ()) -> Iterator[pa.RecordBatch]:
         """Returns the rows of a table, with the columns of the record in their order.
+
+        Args:
+            record: The table. Its schema may contain only some of the columns.
+            near: If there are any, files may be left out whose statistics show that no row has the
+                values of a row in one of these tables.
 
         Raises:
             TargetDiffersError: The table or a column does not exist.
@@ -47,10 +53,19 @@ class LakeSnapshot:
         """
         try:
             table = self._complete(record.name)
-            for batch in table.rows_at(self.numbers[record.name]):
+            bounds = [self._bounds(one) for one in near]
+            for batch in table.rows_at(self.numbers[record.name], record.schema.names, bounds):
                 yield self._of_source(record, batch)
         except self.errors as error:
             raise self.tables.failed(error, "read") from None
+
+    def _bounds(self, values: pa.Table) -> Bounds:
+        """Returns the bounds of values, after the conversion to the types of the table."""
+        import pyarrow as pa
+
+        types = [(one.name, stored_type(one.type, self.smallest_bits)) for one in values.schema]
+        stored = pa.schema([(name, kind) for name, kind in types if kind is not None])
+        return bounds_of(values.select(stored.names).cast(stored))
 
     def _complete(self, name: Name) -> LakeTable:
         """Waits until a table contains its last operation, and returns it."""

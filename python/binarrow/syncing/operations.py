@@ -174,39 +174,11 @@ class Alter:
     """True if only current versions of rows get the values of added columns."""
 
 
-@dataclass(frozen=True)
-class Reference:
-    """The action of a foreign key after a delete of the rows that it refers to."""
-
-    table: Name
-    """The table whose rows are deleted, or get other values."""
-    columns: tuple[str, ...]
-    parent: Name
-    parent_columns: tuple[str, ...]
-    sets_null: bool
-    """True for SET NULL, False for CASCADE."""
-
-
-@dataclass(frozen=True)
-class Cascade:
-    """The actions of foreign keys after rows of a table were deleted."""
-
-    name: Name
-    """The table whose rows were deleted."""
-    rows: pa.Table
-    """The deleted rows."""
-    references: tuple[Reference, ...]
-    """The foreign keys to this table, and those to tables whose rows they delete."""
-
-
-Operation: TypeAlias = (
-    Write | Versions | End | Append | Create | Clear | Drop | Rename | Alter | Cascade
-)
+Operation: TypeAlias = Write | Versions | End | Append | Create | Clear | Drop | Rename | Alter
 
 __all__ = [
     "Alter",
     "Append",
-    "Cascade",
     "Clear",
     "Create",
     "Drop",
@@ -214,7 +186,6 @@ __all__ = [
     "NewColumn",
     "Operation",
     "Record",
-    "Reference",
     "Rename",
     "State",
     "Status",

@@ -34,8 +34,6 @@ VERSION = 1
 class ParquetFolder:
     """A folder, with a folder for each database and in it one for each table."""
 
-    repeats_deletes = False
-
     def __init__(self, path: str) -> None:
         self._path = Path(path)
         self._own = self._path / OWN

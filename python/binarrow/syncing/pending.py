@@ -83,6 +83,12 @@ class Pending:
             self._rows -= batch.num_rows
             self._bytes -= batch.nbytes
 
+    def replace_rows(self, record: Record, rows: pa.Table) -> None:
+        """Replaces the last rows of a table."""
+        self.remove_rows(record.name)
+        for batch in rows.to_batches():
+            self.add_rows(record, batch)
+
     def add_rows(self, record: Record, batch: pa.RecordBatch) -> None:
         """Adds changes of a table, in the order of the log."""
         self._batches.setdefault(record.name, (record, []))[1].append(batch)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     import pyarrow as pa
 
+    from binarrow.syncing.bounds import Bounds
     from binarrow.syncing.lake_types import Format
     from binarrow.syncing.names import Name
     from binarrow.syncing.operations import Alter, End, Versions, Write
@@ -49,8 +50,15 @@ class LakeTable(Protocol):
     def make_durable(self, before: int) -> None:
         """Waits until the commits after a version are on the disk, with their files."""
 
-    def rows_at(self, number: int) -> Iterator[pa.RecordBatch]:
+    def rows_at(
+        self, number: int, columns: Sequence[str], bounds: Sequence[Bounds] = ()
+    ) -> Iterator[pa.RecordBatch]:
         """Returns the rows of the version that the operation with this number created.
+
+        Args:
+            number: The number of the operation.
+            columns: The columns to read.
+            bounds: If there are any, rows are not needed whose values are not between these bounds.
 
         Raises:
             FileNotFoundError: The version does not exist any more.

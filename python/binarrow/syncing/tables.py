@@ -69,13 +69,8 @@ class Tables:
         """Tables that are loaded again, by the first statement after which this is possible."""
         self.misfits: set[Name] = set()
         """Tables that were read again because their rows had other columns than expected."""
-        self._target = target
+        self.target = target
         self._owned: set[Name] = set()
-
-    @property
-    def repeats_deletes(self) -> bool:
-        """True if the target can repeat the effects of a delete on other tables."""
-        return self._target.repeats_deletes and self.settings.mode == "mirror"
 
     def restore(self, records: Mapping[Name, Record]) -> None:
         """Begins with the tables that a target has, and without changes."""
@@ -305,7 +300,7 @@ class Tables:
                 check_letter_case({*stored, name})
             except ConfigError as error:
                 raise TableError(name, str(error)) from None
-            self._target.check_free([name])
+            self.target.check_free([name])
             self._owned.add(name)
 
     def check_key(self, table: TableSchema) -> None:

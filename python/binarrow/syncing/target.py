@@ -27,9 +27,6 @@ SUPPORTED = (
 class Target(Protocol):
     """A place for the tables of a database."""
 
-    repeats_deletes: bool
-    """True if it applies the operation ``Cascade``."""
-
     @property
     def structures_file(self) -> Path:
         """The file for the structures of tables while a sync runs."""

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from binarrow._native import TableRows
     from binarrow.server import Server
     from binarrow.syncing.operations import Record
-    from binarrow.verifying.target import ComparableTarget
+    from binarrow.syncing.snapshot import ReadableTarget
 
 MAX_ROWS = 200_000
 """The number of rows that are compared one by one; the keys of their parts are in memory."""
@@ -95,7 +95,7 @@ class TableComparison:
     def __init__(
         self,
         server: Server,
-        target: ComparableTarget,
+        target: ReadableTarget,
         name: Name,
         settings: Settings,
         folder: Path,

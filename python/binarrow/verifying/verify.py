@@ -77,14 +77,14 @@ def verify(
     """
     import tempfile
 
+    from binarrow.syncing.snapshot import ReadableTarget
     from binarrow.verifying.table import Settings, TableComparison
-    from binarrow.verifying.target import ComparableTarget
 
     started = time.monotonic()
     included = patterns(tables, "tables")
     excluded = patterns(exclude_tables, "exclude_tables")
     place = open_target(target, SyncSettings(busy_timeout=busy_timeout, locks=locks))
-    if not isinstance(place, ComparableTarget):
+    if not isinstance(place, ReadableTarget):
         raise ConfigError(
             f"verify does not support the target {target!r}: use DuckDB, Delta or Iceberg"
         )

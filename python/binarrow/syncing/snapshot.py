@@ -1,8 +1,8 @@
-"""Targets that can be compared: the rows of a table, with the position of the same commit."""
+"""Targets whose rows can be read, with the position of the same commit."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
@@ -19,8 +19,13 @@ class Snapshot(Protocol):
     def stored(self) -> tuple[State, bytes] | None:
         """The committed state and structures; None if no sync has committed."""
 
-    def rows(self, record: Record) -> Iterator[pa.RecordBatch]:
+    def rows(self, record: Record, near: Sequence[pa.Table] = ()) -> Iterator[pa.RecordBatch]:
         """Returns the rows of a table, with the columns of the record in their order.
+
+        Args:
+            record: The table. Its schema may contain only some of the columns.
+            near: If there are any, only rows are needed that have the values of a row in one of
+                these tables. The result may contain other rows, too.
 
         Raises:
             TargetDiffersError: The table or a column does not exist.
@@ -28,11 +33,11 @@ class Snapshot(Protocol):
 
 
 @runtime_checkable
-class ComparableTarget(Protocol):
+class ReadableTarget(Protocol):
     """A target whose rows can be read."""
 
     def snapshot(self) -> AbstractContextManager[Snapshot]:
         """Returns the last commit."""
 
 
-__all__ = ["ComparableTarget", "Snapshot"]
+__all__ = ["ReadableTarget", "Snapshot"]

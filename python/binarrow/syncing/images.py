@@ -1,0 +1,288 @@
+"""The rows of a table between two commits, and what actions of foreign keys do with them.
+
+An image is a row from one change of it to the next one. The images of the rows that the target has
+begin before all changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from binarrow.syncing.actions import Action
+from binarrow.syncing.clock import AT
+from binarrow.syncing.reduce import CHANGE, DELETED, key_numbers, places
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from binarrow.syncing.operations import Record
+    from binarrow.syncing.snapshot import Snapshot
+
+# A column of MySQL cannot have a name with this character.
+IMAGE, START, END, NUMBER = "\0image", "\0start", "\0end", "\0number"
+
+BEFORE = -1
+"""The start of the images of the target."""
+
+NEVER = (1 << 63) - 1
+"""The end of images that no change ends."""
+
+MAX_PAIRS = 4_000_000
+"""The number of pairs of an image and a delete of the same values that are compared at once."""
+
+
+class TooManyError(Exception):
+    """There are too many effects to compute them for one commit."""
+
+
+class Images:
+    """The images of a table."""
+
+    def __init__(self, record: Record, changes: pa.Table, actions: Iterable[Action]) -> None:
+        """Begins with the images of the log.
+
+        Args:
+            record: The table.
+            changes: Its changes, in the order of the log, with the column AT.
+            actions: The actions of all tables.
+        """
+        actions = list(actions)
+        read = {name for one in actions if one.table == record.name for name in one.columns}
+        self._parent_columns = parent_columns(actions, record.name)
+        self._columns = list(dict.fromkeys([*record.key, *sorted(read), *self._parent_columns]))
+        self._record = record
+        self._changes = changes
+        self._stored = replace(record, schema=_subset(record.schema, self._columns))
+        self._rows_of_target = self._stored.schema.empty_table()
+        self._images = self._numbered()
+        self._deleted = _no_hits()
+        self._nulled: dict[Action, pa.Table] = {}
+
+    def apply(self, actions: Sequence[Action], deleted: pa.Table, target: Snapshot) -> pa.Table:
+        """Executes actions after deletes of rows of one other table, or of this one.
+
+        Returns the rows that they delete and that were not known to be deleted, with the columns
+        that actions refer to, and AT.
+
+        Raises:
+            TooManyError: There are too many deletes of the same values.
+        """
+        values = [deleted.select(one.parent_columns).rename_columns(one.columns) for one in actions]
+        self._read(target, values)
+        found = [_no_hits()]
+        for action, wanted in zip(actions, values, strict=True):
+            hits = self._hits(action, wanted.append_column(AT, deleted.column(AT)))
+            if action.sets_null:
+                self._nulled[action] = _first([self._nulled.get(action, _no_hits()), hits], "max")
+            else:
+                found.append(hits)
+        new = self._new(_first(found, "min"))
+        self._deleted = _first([self._deleted, new], "min")
+        rows = self._images.take(new.column(IMAGE)).select(self._parent_columns)
+        return rows.append_column(AT, new.column(AT))
+
+    def effects(self, target: Snapshot) -> Iterator[pa.Table]:
+        """Returns the changes of rows, with the column AT and the kind of change."""
+        nulled = list(self._with_nulls(target))
+        yield from nulled
+        deleted = self._deleted
+        if deleted.num_rows:
+            rows = self._images.take(deleted.column(IMAGE)).select([*self._record.key])
+            yield _changes(rows, deleted.column(AT), "delete")
+
+    # --------------------------------------------------------------------------- images
+
+    def _read(self, target: Snapshot, values: Sequence[pa.Table]) -> None:
+        """Reads the rows of the target that have some of the values in their foreign keys."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        found = [self._rows_of_target]
+        for batch in target.rows(self._stored, near=values):
+            rows = pa.Table.from_batches([batch]).cast(self._stored.schema)
+            wanted = None
+            for one in values:
+                own, others = numbers_of(rows, one)
+                has = pc.is_in(own, value_set=others.drop_null())
+                wanted = has if wanted is None else pc.or_(wanted, has)
+            found.append(rows.filter(wanted))
+        rows = pa.concat_tables(found).combine_chunks()
+        if rows.num_rows == self._rows_of_target.num_rows:
+            return
+        # The numbers of images must not change: rows that are known come first.
+        numbers = key_numbers(rows, self._record.key)
+        firsts = pa.table([numbers, places(rows.num_rows)], [NUMBER, IMAGE])
+        firsts = firsts.group_by(NUMBER).aggregate([(IMAGE, "min")]).sort_by(f"{IMAGE}_min")
+        self._rows_of_target = rows.take(firsts.column(f"{IMAGE}_min"))
+        self._images = self._numbered()
+
+    def _numbered(self) -> pa.Table:
+        """Returns the rows of the log and of the target, with the start and end of each image."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        known = self._rows_of_target
+        rows = pa.concat_tables([self._changes.select(self._columns), known]).combine_chunks()
+        count = rows.num_rows
+        before = pa.repeat(pa.scalar(BEFORE, pa.int64()), known.num_rows)
+        starts = pa.chunked_array([*self._changes.column(AT).chunks, before], pa.int64())
+        starts = starts.combine_chunks()
+        numbers = key_numbers(rows, self._record.key)
+        order = pc.sort_indices(
+            pa.table([numbers, starts], [NUMBER, START]),
+            [(NUMBER, "ascending"), (START, "ascending")],
+        )
+        numbers, ordered = numbers.take(order), starts.take(order)
+        is_same = pc.equal(numbers.slice(1), numbers.slice(0, max(count - 1, 0)))
+        ends = pc.if_else(is_same, ordered.slice(1), pa.scalar(NEVER, pa.int64()))
+        last = pa.array([NEVER] * min(count, 1), pa.int64())
+        ends = pa.concat_arrays([ends, last]).take(pc.array_sort_indices(order))
+        return rows.append_column(START, starts).append_column(END, ends)
+
+    # --------------------------------------------------------------------------- actions
+
+    def _hits(self, action: Action, deleted: pa.Table) -> pa.Table:
+        """Returns the images of rows that refer to deleted rows, and the first delete of each."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        images = self._images
+        own, others = numbers_of(images.select(action.columns), deleted.drop_columns(AT))
+        left = pa.table(
+            [own, places(images.num_rows), images.column(START), images.column(END)],
+            [NUMBER, IMAGE, START, END],
+        )
+        is_row = pc.invert(pc.is_in(self._changes.column(CHANGE), value_set=pa.array(DELETED)))
+        of_target = pa.repeat(pa.scalar(value=True), self._rows_of_target.num_rows)
+        left = left.filter(pa.chunked_array([*is_row.chunks, of_target], pa.bool_()))
+        left = left.filter(pc.is_in(left.column(NUMBER), value_set=others.drop_null()))
+        right = pa.table([others, deleted.column(AT)], [NUMBER, AT])
+        right = right.group_by([NUMBER, AT]).aggregate([])
+        if _pairs(left, right) > MAX_PAIRS:
+            raise TooManyError
+        pairs = left.join(right, NUMBER, join_type="inner")
+        at = pairs.column(AT)
+        is_between = pc.and_(pc.less(pairs.column(START), at), pc.less(at, pairs.column(END)))
+        return _first([pairs.filter(is_between).select([IMAGE, AT])], "min")
+
+    def _new(self, hits: pa.Table) -> pa.Table:
+        """Returns the images that were not known to be deleted at this place or before."""
+        import pyarrow.compute as pc
+
+        known = self._deleted.rename_columns([IMAGE, START])
+        both = hits.join(known, IMAGE, join_type="left outer")
+        start = both.column(START)
+        is_new = pc.or_kleene(pc.is_null(start), pc.less(both.column(AT), start))
+        return both.filter(is_new).select([IMAGE, AT]).combine_chunks()
+
+    def _with_nulls(self, target: Snapshot) -> Iterator[pa.Table]:
+        """Returns the rows whose columns actions set to NULL."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        nulled = {
+            action: hits.filter(
+                pc.invert(pc.is_in(hits.column(IMAGE), value_set=self._deleted.column(IMAGE)))
+            )
+            for action, hits in self._nulled.items()
+        }
+        all_hits = _first([_no_hits(), *nulled.values()], "max")
+        if not all_hits.num_rows:
+            return
+        for rows in (self._complete_rows_of_log(all_hits), self._complete_rows(all_hits, target)):
+            images = rows.column(IMAGE)
+            changed = rows.drop_columns(IMAGE)
+            for action, hits in nulled.items():
+                is_set = pc.is_in(images, value_set=hits.column(IMAGE))
+                for name in action.columns:
+                    column = changed.column(name)
+                    values = pc.if_else(is_set, pa.scalar(None, column.type), column)
+                    place = changed.column_names.index(name)
+                    changed = changed.set_column(place, name, values)
+            at = all_hits.column(AT).take(pc.index_in(images, value_set=all_hits.column(IMAGE)))
+            yield _changes(changed, at, "update_postimage")
+
+    def _complete_rows_of_log(self, hits: pa.Table) -> pa.Table:
+        """Returns the images of the log, with all columns of the table."""
+        import pyarrow.compute as pc
+
+        images = hits.column(IMAGE)
+        own = images.filter(pc.less(images, self._changes.num_rows))
+        rows = self._changes.select(self._record.schema.names).take(own)
+        return rows.append_column(IMAGE, own)
+
+    def _complete_rows(self, hits: pa.Table, target: Snapshot) -> pa.Table:
+        """Returns the images of the target, with all columns of the table."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        record, images = self._record, hits.column(IMAGE)
+        own = images.filter(pc.greater_equal(images, self._changes.num_rows)).combine_chunks()
+        keys = self._images.take(own).select([*record.key])
+        found = [record.schema.append(pa.field(IMAGE, pa.int64())).empty_table()]
+        for batch in target.rows(record, near=[keys]) if own else ():
+            rows = pa.Table.from_batches([batch]).cast(record.schema)
+            numbers, others = numbers_of(rows.select([*record.key]), keys)
+            same = pc.index_in(numbers, value_set=others)
+            found.append(rows.append_column(IMAGE, own.take(same)).filter(pc.is_valid(same)))
+        return pa.concat_tables(found)
+
+
+def parent_columns(actions: Iterable[Action], name: tuple[str, str]) -> list[str]:
+    """Returns the columns of a table that foreign keys refer to."""
+    own = (one for one in actions if one.parent == name)
+    return sorted({column for one in own for column in one.parent_columns})
+
+
+def numbers_of(rows: pa.Table, others: pa.Table) -> tuple[pa.Array, pa.Array]:
+    """Returns numbers for the rows of two tables, which are the same for the same values.
+
+    The columns are those of the second table. Rows with NULL have the number NULL.
+    """
+    import pyarrow as pa
+
+    names = others.column_names
+    both = pa.concat_tables([rows.select(names), others])
+    numbers = key_numbers(both, names)
+    return numbers.slice(0, rows.num_rows), numbers.slice(rows.num_rows)
+
+
+def _pairs(left: pa.Table, right: pa.Table) -> int:
+    import pyarrow.compute as pc
+
+    counts = left.group_by(NUMBER).aggregate([([], "count_all")]).rename_columns([NUMBER, START])
+    others = right.group_by(NUMBER).aggregate([([], "count_all")]).rename_columns([NUMBER, END])
+    both = counts.join(others, NUMBER, join_type="inner")
+    return pc.sum(pc.multiply(both.column(START), both.column(END))).as_py() or 0
+
+
+def _first(hits: Sequence[pa.Table], which: str) -> pa.Table:
+    """Returns one place for each image: the first one (`min`), or the last one (`max`)."""
+    import pyarrow as pa
+
+    found = pa.concat_tables(hits).group_by(IMAGE).aggregate([(AT, which)])
+    return found.rename_columns([IMAGE, AT]).combine_chunks()
+
+
+def _no_hits() -> pa.Table:
+    import pyarrow as pa
+
+    return pa.schema([(IMAGE, pa.int64()), (AT, pa.int64())]).empty_table()
+
+
+def _changes(rows: pa.Table, at: pa.ChunkedArray, kind: str) -> pa.Table:
+    import pyarrow as pa
+
+    kinds = pa.repeat(pa.scalar(kind, pa.string()), rows.num_rows)
+    return rows.append_column(AT, at).append_column(CHANGE, kinds)
+
+
+def _subset(schema: pa.Schema, names: Iterable[str]) -> pa.Schema:
+    import pyarrow as pa
+
+    return pa.schema([schema.field(name) for name in names])
+
+
+__all__ = ["Images", "TooManyError", "numbers_of", "parent_columns"]
