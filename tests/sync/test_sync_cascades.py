@@ -19,6 +19,7 @@ from binarrow.syncing import cascades
 from support import live
 from support.servers.servers import Server, Session
 from support.sync_source import SECRET, Source
+from support.workloads.many_tables import TYPES
 
 KINDS = ["duckdb", "delta", "iceberg"]
 
@@ -149,6 +150,25 @@ def test_a_delete_of_more_rows_than_a_commit(
 def test_set_null(source: Source) -> None:
     create(source, *ROWS, action="SET NULL")
     run(source, ["DELETE FROM p WHERE id < 3"], "p", "c", "g", reads_again=False)
+
+
+def test_other_columns_of_rows_with_null(source: Source) -> None:
+    """The target's rows are read and written again, with values of all types."""
+    names = [f"c{place}" for place in range(len(TYPES))]
+    columns = ", ".join(f"{name} {kind}" for name, (kind, _) in zip(names, TYPES, strict=True))
+    key = "k VARCHAR(9), b BIGINT UNSIGNED, PRIMARY KEY (k, b)"
+    values = ", ".join(value for _, value in TYPES)
+    nulls = ", ".join("NULL" for _ in TYPES)
+    rows = ", ".join(f"('k', {place}, {place % 3 + 1}, {values})" for place in range(9))
+    source.execute(
+        "CREATE TABLE p (id INT PRIMARY KEY)",
+        "INSERT INTO p VALUES (1), (2), (3)",
+        f"CREATE TABLE c ({key}, p INT, {columns}, FOREIGN KEY (p) REFERENCES p (id)"
+        " ON DELETE SET NULL)",
+        f"INSERT INTO c VALUES {rows}, ('null', 1, 1, {nulls})",
+    )
+    changes = [f"INSERT INTO c VALUES ('new', 1, 2, {values})", "DELETE FROM p WHERE id < 3"]
+    run(source, changes, "p", "c", reads_again=False)
 
 
 def test_tree(source: Source) -> None:

@@ -250,20 +250,36 @@ def test_reload(shop: Source) -> None:
 
 @two_kinds
 def test_foreign_keys(source: Source) -> None:
-    """Rows that a foreign key deletes end when the table is read again."""
+    """Versions end with the delete of the row that they refer to, all of them in one commit."""
     source.execute(
         "CREATE TABLE a (id INT PRIMARY KEY)",
         "CREATE TABLE b (id INT PRIMARY KEY, a INT, FOREIGN KEY (a) REFERENCES a (id)"
         " ON DELETE CASCADE)",
-        "INSERT INTO a VALUES (1), (2)",
+        "CREATE TABLE c (id INT PRIMARY KEY, a INT, b INT,"
+        " FOREIGN KEY (a) REFERENCES a (id) ON DELETE SET NULL,"
+        " FOREIGN KEY (b) REFERENCES b (id) ON DELETE SET NULL)",
+        "INSERT INTO a VALUES (1), (2), (3)",
         "INSERT INTO b VALUES (1, 1), (2, 2), (3, NULL)",
+        "INSERT INTO c VALUES (1, 1, 1), (2, 2, 3), (3, 2, 1)",
     )
     source.sync(**SCD2)
-    before = moment(source, "shop.a", "shop.b")
-    source.execute("DELETE FROM a WHERE id = 1")
-    source.sync(**SCD2)
-    check_current(source, "shop.a", "shop.b")
-    check_moments(source, [before])
+    tables = ("shop.a", "shop.b", "shop.c")
+    moments = [moment(source, *tables)]
+    for statement in (
+        "DELETE FROM a WHERE id = 1",
+        "INSERT INTO a VALUES (1)",
+        "INSERT INTO b VALUES (1, 1), (4, 3)",
+        "UPDATE c SET a = 1, b = 1 WHERE id < 3",
+        "DELETE FROM b WHERE id = 1",
+        "DELETE FROM a WHERE id = 2",
+        "DELETE FROM a WHERE id = 1",
+    ):
+        source.execute(statement)
+        moments.append(moment(source, *tables))
+    summary = source.sync(**SCD2)
+    check_current(source, *tables)
+    check_moments(source, moments)
+    assert not any(one.loads for one in summary.tables.values())
 
 
 @each_kind

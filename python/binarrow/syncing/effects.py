@@ -37,7 +37,8 @@ def add_effects(tables: Tables, changes: Sequence[UnloggedChange]) -> bool:
     Returns false, and does nothing, if they cannot be computed exactly.
     """
     store = tables.target
-    if tables.settings.mode != "mirror" or not isinstance(store, ReadableTarget):
+    mode = tables.settings.mode
+    if mode == "history" or not isinstance(store, ReadableTarget):
         return False
     actions = actions_of(tables, changes) or frozenset()
     names = {one.table for one in actions} | {one.parent for one in actions}
@@ -51,7 +52,10 @@ def add_effects(tables: Tables, changes: Sequence[UnloggedChange]) -> bool:
     if deleted is None:
         return False
     children = {one.table for one in actions}
-    images = {name: Images(tables.records[name], rows[name], actions) for name in children}
+    images = {
+        name: Images(tables.records[name], rows[name], actions, has_versions=mode == "scd2")
+        for name in children
+    }
     try:
         with store.snapshot() as target:
             _execute(deleted, actions, images, target)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from binarrow.syncing.actions import Action
 from binarrow.syncing.clock import AT
 from binarrow.syncing.reduce import CHANGE, DELETED, key_numbers, places
+from binarrow.syncing.rows import TO_VERSION
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -33,6 +34,9 @@ MAX_PAIRS = 4_000_000
 """The number of pairs of an image and a delete of the same values that are compared at once."""
 
 
+MICROSECONDS_PER_DAY = 86_400_000_000
+
+
 class TooManyError(Exception):
     """There are too many effects to compute them for one commit."""
 
@@ -40,19 +44,23 @@ class TooManyError(Exception):
 class Images:
     """The images of a table."""
 
-    def __init__(self, record: Record, changes: pa.Table, actions: Iterable[Action]) -> None:
+    def __init__(
+        self, record: Record, changes: pa.Table, actions: Iterable[Action], *, has_versions: bool
+    ) -> None:
         """Begins with the images of the log.
 
         Args:
             record: The table.
             changes: Its changes, in the order of the log, with the column AT.
             actions: The actions of all tables.
+            has_versions: True if the target has earlier versions of rows, too.
         """
         actions = list(actions)
         read = {name for one in actions if one.table == record.name for name in one.columns}
         self._parent_columns = parent_columns(actions, record.name)
         self._columns = list(dict.fromkeys([*record.key, *sorted(read), *self._parent_columns]))
         self._record = record
+        self._has_versions = has_versions
         self._changes = changes
         self._stored = replace(record, schema=_subset(record.schema, self._columns))
         self._rows_of_target = self._stored.schema.empty_table()
@@ -75,18 +83,17 @@ class Images:
         for action, wanted in zip(actions, values, strict=True):
             hits = self._hits(action, wanted.append_column(AT, deleted.column(AT)))
             if action.sets_null:
-                self._nulled[action] = _first([self._nulled.get(action, _no_hits()), hits], "max")
+                self._nulled[action] = _first([self._nulled.get(action, _no_hits()), hits])
             else:
                 found.append(hits)
-        new = self._new(_first(found, "min"))
-        self._deleted = _first([self._deleted, new], "min")
+        new = self._new(_first(found))
+        self._deleted = _first([self._deleted, new])
         rows = self._images.take(new.column(IMAGE)).select(self._parent_columns)
         return rows.append_column(AT, new.column(AT))
 
     def effects(self, target: Snapshot) -> Iterator[pa.Table]:
         """Returns the changes of rows, with the column AT and the kind of change."""
-        nulled = list(self._with_nulls(target))
-        yield from nulled
+        yield from self._with_nulls(target)
         deleted = self._deleted
         if deleted.num_rows:
             rows = self._images.take(deleted.column(IMAGE)).select([*self._record.key])
@@ -100,8 +107,7 @@ class Images:
         import pyarrow.compute as pc
 
         found = [self._rows_of_target]
-        for batch in target.rows(self._stored, near=values):
-            rows = pa.Table.from_batches([batch]).cast(self._stored.schema)
+        for rows in self._current(target, self._stored, values):
             wanted = None
             for one in values:
                 own, others = numbers_of(rows, one)
@@ -165,50 +171,42 @@ class Images:
         pairs = left.join(right, NUMBER, join_type="inner")
         at = pairs.column(AT)
         is_between = pc.and_(pc.less(pairs.column(START), at), pc.less(at, pairs.column(END)))
-        return _first([pairs.filter(is_between).select([IMAGE, AT])], "min")
+        return _first([pairs.filter(is_between).select([IMAGE, AT])])
 
     def _new(self, hits: pa.Table) -> pa.Table:
         """Returns the images that were not known to be deleted at this place or before."""
         import pyarrow.compute as pc
 
-        known = self._deleted.rename_columns([IMAGE, START])
-        both = hits.join(known, IMAGE, join_type="left outer")
-        start = both.column(START)
-        is_new = pc.or_kleene(pc.is_null(start), pc.less(both.column(AT), start))
-        return both.filter(is_new).select([IMAGE, AT]).combine_chunks()
+        found = hits.append_column(END, _places_of(hits, self._deleted))
+        return found.filter(pc.less(found.column(AT), found.column(END))).drop_columns(END)
 
     def _with_nulls(self, target: Snapshot) -> Iterator[pa.Table]:
-        """Returns the rows whose columns actions set to NULL."""
+        """Returns the rows after the places at which actions set columns of them to NULL."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        nulled = {
-            action: hits.filter(
-                pc.invert(pc.is_in(hits.column(IMAGE), value_set=self._deleted.column(IMAGE)))
-            )
-            for action, hits in self._nulled.items()
-        }
-        all_hits = _first([_no_hits(), *nulled.values()], "max")
-        if not all_hits.num_rows:
+        hits = pa.concat_tables([_no_hits(), *self._nulled.values()])
+        hits = self._new(hits.group_by([IMAGE, AT]).aggregate([]))
+        if not hits.num_rows:
             return
-        for rows in (self._complete_rows_of_log(all_hits), self._complete_rows(all_hits, target)):
-            images = rows.column(IMAGE)
-            changed = rows.drop_columns(IMAGE)
-            for action, hits in nulled.items():
-                is_set = pc.is_in(images, value_set=hits.column(IMAGE))
+        for rows in (self._complete_rows_of_log(hits), self._complete_rows(hits, target)):
+            found = pc.index_in(hits.column(IMAGE), value_set=rows.column(IMAGE))
+            own = hits.filter(pc.is_valid(found))
+            changed = rows.take(found.drop_null()).drop_columns(IMAGE)
+            for action, nulled in self._nulled.items():
+                is_set = pc.less_equal(_places_of(own, nulled), own.column(AT))
                 for name in action.columns:
                     column = changed.column(name)
                     values = pc.if_else(is_set, pa.scalar(None, column.type), column)
                     place = changed.column_names.index(name)
                     changed = changed.set_column(place, name, values)
-            at = all_hits.column(AT).take(pc.index_in(images, value_set=all_hits.column(IMAGE)))
-            yield _changes(changed, at, "update_postimage")
+            yield _changes(changed, own.column(AT), "update_postimage")
 
     def _complete_rows_of_log(self, hits: pa.Table) -> pa.Table:
         """Returns the images of the log, with all columns of the table."""
         import pyarrow.compute as pc
 
-        images = hits.column(IMAGE)
+        images = pc.unique(hits.column(IMAGE))
         own = images.filter(pc.less(images, self._changes.num_rows))
         rows = self._changes.select(self._record.schema.names).take(own)
         return rows.append_column(IMAGE, own)
@@ -218,16 +216,32 @@ class Images:
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        record, images = self._record, hits.column(IMAGE)
-        own = images.filter(pc.greater_equal(images, self._changes.num_rows)).combine_chunks()
+        record, images = self._record, pc.unique(hits.column(IMAGE))
+        own = images.filter(pc.greater_equal(images, self._changes.num_rows))
         keys = self._images.take(own).select([*record.key])
         found = [record.schema.append(pa.field(IMAGE, pa.int64())).empty_table()]
-        for batch in target.rows(record, near=[keys]) if own else ():
-            rows = pa.Table.from_batches([batch]).cast(record.schema)
-            numbers, others = numbers_of(rows.select([*record.key]), keys)
+        for rows in self._current(target, record, [keys]) if len(own) else ():
+            numbers, others = numbers_of(rows, keys)
             same = pc.index_in(numbers, value_set=others)
             found.append(rows.append_column(IMAGE, own.take(same)).filter(pc.is_valid(same)))
         return pa.concat_tables(found)
+
+    def _current(
+        self, target: Snapshot, record: Record, near: Sequence[pa.Table]
+    ) -> Iterator[pa.Table]:
+        """Returns rows of the target, without earlier versions of them."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        schema = record.schema
+        if self._has_versions:
+            record = replace(record, schema=schema.append(pa.field(TO_VERSION, pa.int64())))
+        for batch in target.rows(record, near):
+            rows = pa.Table.from_batches([batch])
+            if self._has_versions:
+                rows = rows.filter(pc.is_null(rows.column(TO_VERSION))).drop_columns(TO_VERSION)
+            columns = zip(rows.columns, schema, strict=True)
+            yield pa.table([_plain(column, one.type) for column, one in columns], schema=schema)
 
 
 def parent_columns(actions: Iterable[Action], name: tuple[str, str]) -> list[str]:
@@ -258,12 +272,34 @@ def _pairs(left: pa.Table, right: pa.Table) -> int:
     return pc.sum(pc.multiply(both.column(START), both.column(END))).as_py() or 0
 
 
-def _first(hits: Sequence[pa.Table], which: str) -> pa.Table:
-    """Returns one place for each image: the first one (`min`), or the last one (`max`)."""
+def _first(hits: Sequence[pa.Table]) -> pa.Table:
+    """Returns the first place for each image."""
     import pyarrow as pa
 
-    found = pa.concat_tables(hits).group_by(IMAGE).aggregate([(AT, which)])
+    found = pa.concat_tables(hits).group_by(IMAGE).aggregate([(AT, "min")])
     return found.rename_columns([IMAGE, AT]).combine_chunks()
+
+
+def _places_of(hits: pa.Table, others: pa.Table) -> pa.ChunkedArray:
+    """Returns the place that each image of `hits` has in `others`; NEVER if it has none."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    found = pc.index_in(hits.column(IMAGE), value_set=others.column(IMAGE))
+    return pc.fill_null(others.column(AT).take(found), pa.scalar(NEVER, pa.int64()))
+
+
+def _plain(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
+    """Converts values of the target, which has intervals for durations."""
+    import pyarrow as pa
+
+    if not pa.types.is_interval(column.type):
+        return column.cast(kind)
+    values = [
+        None if one is None else one.days * MICROSECONDS_PER_DAY + one.nanoseconds // 1000
+        for one in column.to_pylist()
+    ]
+    return pa.chunked_array([pa.array(values, pa.int64()).cast(kind)])
 
 
 def _no_hits() -> pa.Table:

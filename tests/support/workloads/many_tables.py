@@ -33,7 +33,7 @@ TYPES = (
     ("ENUM('x','y','z')", "1 + FLOOR(RAND() * 3)"),
     ("SET('a','b','c')", "FLOOR(RAND() * 8)"),
     ("BIT(17)", "FLOOR(RAND() * 131072)"),
-    ("JSON", "JSON_OBJECT('n', FLOOR(RAND() * 9))"),
+    ("JSON", "JSON_OBJECT('n', CAST(FLOOR(RAND() * 9) AS UNSIGNED))"),
 )
 """Types of columns, each with an expression that returns a value of it."""
 
