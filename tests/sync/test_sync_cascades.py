@@ -10,12 +10,13 @@ import random
 from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pymysql
 import pytest
 
-from binarrow.syncing import cascades
+from binarrow.syncing import cascades, effects, images
 from support import live
 from support.servers.servers import Server, Session
 from support.sync_source import SECRET, Source
@@ -145,6 +146,19 @@ def test_a_delete_of_more_rows_than_a_commit(
     create(source, *ROWS)
     deletes = ["DELETE FROM p"]
     run(source, deletes, "p", "c", "g", reads_again=reads_again, max_rows_per_commit=1)
+
+
+@pytest.mark.parametrize("kind", ["duckdb"])
+@pytest.mark.parametrize(
+    "limit", [(images, "MAX_ROWS"), (images, "MAX_PAIRS"), (effects, "MAX_ROUNDS")]
+)
+def test_limits(
+    source: Source, monkeypatch: pytest.MonkeyPatch, limit: tuple[ModuleType, str]
+) -> None:
+    """Two child rows, which have children."""
+    monkeypatch.setattr(*limit, 1)
+    create(source, *ROWS)
+    run(source, ["DELETE FROM p WHERE id = 1"], "p", "c", "g", reads_again=True)
 
 
 def test_set_null(source: Source) -> None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Action:
-    """What a foreign key does with rows if the rows that they refer to are deleted."""
+    """The effect of a foreign key on rows if the rows that they refer to are deleted."""
 
     table: Name
     """The table whose rows are deleted, or get NULL."""

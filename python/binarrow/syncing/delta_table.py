@@ -239,7 +239,7 @@ class Table:
         condition: pc.Expression | None = None,
     ) -> Iterator[pa.RecordBatch]:
         dataset = table.to_pyarrow_dataset(filesystem=self._folder.files())
-        names = None if columns is None else [*columns]
+        names = [name for name in columns or dataset.schema.names if name in dataset.schema.names]
         yield from dataset.to_batches(names, condition, batch_readahead=2, fragment_readahead=1)
 
     def _opened(self) -> DeltaTable:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from binarrow.syncing.tables import Tables
 
 MAX_ROUNDS = 50
-"""How often rows that refer to deleted rows are searched: the depth of a tree, for example."""
+"""The number of searches for rows that refer to deleted rows. A tree needs one for each level."""
 
 
 def add_effects(tables: Tables, changes: Sequence[UnloggedChange]) -> bool:

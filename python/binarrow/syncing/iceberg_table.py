@@ -195,7 +195,9 @@ class IcebergTable:
             table = StaticTable.from_metadata(files.pop(), table.io.properties)
         if self._number_of(table) != number:
             raise FileNotFoundError(f"{table.location()} has no version of the last commit")
-        scan = table.scan(_between(*bounds), selected_fields=tuple(columns))
+        own = {field.name for field in table.schema().fields}
+        read = tuple(name for name in columns if name in own)
+        scan = table.scan(_between(*bounds), selected_fields=read)
         yield from scan.to_arrow_batch_reader()
 
     def maintain(self, before: int) -> None:

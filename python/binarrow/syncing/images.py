@@ -37,6 +37,10 @@ MAX_PAIRS = 4_000_000
 MICROSECONDS_PER_DAY = 86_400_000_000
 
 
+MAX_ROWS = 500_000
+"""The number of rows of the target that refer to deleted rows."""
+
+
 class TooManyError(Exception):
     """There are too many effects to compute them for one commit."""
 
@@ -75,7 +79,7 @@ class Images:
         that actions refer to, and AT.
 
         Raises:
-            TooManyError: There are too many deletes of the same values.
+            TooManyError: There are too many rows, or too many deletes of the same values.
         """
         values = [deleted.select(one.parent_columns).rename_columns(one.columns) for one in actions]
         self._read(target, values)
@@ -107,6 +111,7 @@ class Images:
         import pyarrow.compute as pc
 
         found = [self._rows_of_target]
+        count = 0
         for rows in self._current(target, self._stored, values):
             wanted = None
             for one in values:
@@ -114,6 +119,9 @@ class Images:
                 has = pc.is_in(own, value_set=others.drop_null())
                 wanted = has if wanted is None else pc.or_(wanted, has)
             found.append(rows.filter(wanted))
+            count += found[-1].num_rows
+            if count > MAX_ROWS:
+                raise TooManyError
         rows = pa.concat_tables(found).combine_chunks()
         if rows.num_rows == self._rows_of_target.num_rows:
             return
