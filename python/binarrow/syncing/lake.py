@@ -184,10 +184,14 @@ class Lake:
             SyncError: A file cannot be written. If the commit was written, the next run completes
                 it.
         """
+        import pyarrow as pa
+
         operations = [storable(self._set.format, one) for one in operations]
         if len(operations) >= STEPS:
             raise SyncError(f"a commit has {len(operations)} operations: use a lower every=")
         self._write(operations, state, copy)
+        # A merge needs the most memory, and uses another allocator.
+        pa.default_memory_pool().release_unused()
         parked = self._complete(operations, state)
         self._publish(state)
         self._remove_old()
