@@ -32,6 +32,30 @@ RETRY = 0.1
 """Seconds between two attempts to commit."""
 
 
+class _Changed:
+    """The tables that a commit changes, with the versions before it."""
+
+    def __init__(self) -> None:
+        self.versions: dict[Name, int] = {}
+        """The versions before the first operation of each table."""
+        self.waiting: dict[Name, int] = {}
+        """The versions before operations that may not be on the disk yet."""
+
+    def note(self, name: Name, version: int) -> None:
+        """Notes the version of a table before an operation."""
+        self.versions.setdefault(name, version)
+        self.waiting.setdefault(name, version)
+
+    def forget(self, name: Name) -> None:
+        """Forgets a table, which was dropped or cannot be written."""
+        self.versions.pop(name, None)
+        self.waiting.pop(name, None)
+
+    def rename(self, name: Name, to: Name, version: int) -> None:
+        """Notes that a table has another name. All operations before it are on the disk."""
+        self.versions[to] = self.versions.pop(name, version)
+
+
 class LakeTables:
     """Tables, each of which contains the number of the last operation that was applied to it."""
 
@@ -77,19 +101,19 @@ class LakeTables:
             TableError: A table cannot be written, and it is not to be parked.
             SyncError: The tables cannot be written.
         """
-        versions: dict[Name, int] = {}
+        changed = _Changed()
         try:
             start, noted = json.loads(self._state.read(done)) if self._state.has(done) else (0, [])
             failed = {(database, table): reason for database, table, reason in noted}
             for place, operation in enumerate(operations[start:], start=start):
                 if isinstance(operation, Drop | Rename):
-                    self._make_durable(versions)
+                    self._make_durable(changed)
                     noted = [[*name, reason] for name, reason in failed.items()]
                     self._state.write(done, json.dumps([place, noted]).encode())
                 if not _is_skipped(operation, failed):
-                    self._apply_or_park(operation, first + place + 1, versions, failed)
-            self._make_durable(versions)
-            for name, version in versions.items():
+                    self._apply_or_park(operation, first + place + 1, changed, failed)
+            self._make_durable(changed)
+            for name, version in changed.versions.items():
                 self.table(name).maintain(version)
         except self._set.errors as error:
             raise self.failed(error) from None
@@ -99,32 +123,31 @@ class LakeTables:
         self,
         operation: Operation,
         number: int,
-        versions: dict[Name, int],
+        changed: _Changed,
         failed: dict[Name, str],
     ) -> None:
         name = operation.name
         try:
-            self._apply_patiently(operation, number, versions)
+            self._apply_patiently(operation, number, changed)
         except self._set.table_errors as error:
             if isinstance(operation, Rename):
                 raise self.failed(error) from None
             if not self.parks(name):
                 raise TableError(name, f"{shown(name)}: {self.failed(error)}") from None
             failed[name] = f"{shown(name)}: {self.failed(error)}"
-            versions.pop(name, None)
+            changed.forget(name)
         except TableError as error:
             if not self.parks(name):
                 raise
             failed[name] = str(error)
-            versions.pop(name, None)
+            changed.forget(name)
 
-    def _make_durable(self, versions: dict[Name, int]) -> None:
-        for name, version in versions.items():
+    def _make_durable(self, changed: _Changed) -> None:
+        for name, version in changed.waiting.items():
             self.table(name).make_durable(version)
+        changed.waiting.clear()
 
-    def _apply_patiently(
-        self, operation: Operation, number: int, versions: dict[Name, int]
-    ) -> None:
+    def _apply_patiently(self, operation: Operation, number: int, changed: _Changed) -> None:
         """Applies an operation. Repeats it after a conflict with another program.
 
         Also repeats it after a transient error. If it was applied in spite of the error, the table
@@ -134,7 +157,7 @@ class LakeTables:
         while True:
             try:
                 self._state.check()
-                self._apply(operation, number, versions)
+                self._apply(operation, number, changed)
             except self._set.conflicts:
                 if time.monotonic() >= deadline:
                     raise TargetBusyError(
@@ -149,16 +172,16 @@ class LakeTables:
             self._progress.failed("target")
             time.sleep(RETRY)
 
-    def _apply(self, operation: Operation, number: int, versions: dict[Name, int]) -> None:
+    def _apply(self, operation: Operation, number: int, changed: _Changed) -> None:
         name = operation.name
         table = self.table(name)
         found = table.number
         if isinstance(operation, Rename):
             if -1 < found < number:  # else it was renamed, and a later table may have the name
-                versions[operation.to] = versions.pop(name, table.version)
+                changed.rename(name, operation.to, table.version)
                 self._set.rename(name, operation.to)
             return
-        versions.setdefault(name, table.version)
+        changed.note(name, table.version)
         if found >= number or not self._is_own(operation, found):
             return
         match operation:
@@ -166,7 +189,8 @@ class LakeTables:
                 table.create(schema, self._properties, number)
             case Drop():
                 self._set.drop(name)
-                versions[name] = -1
+                changed.forget(name)
+                changed.note(name, -1)
             case Alter():
                 table.alter(operation, number)
             case _:
