@@ -136,8 +136,11 @@ def many_tables(count: int) -> list[Table | Family]:
 class Writer(threading.Thread):
     """A session that changes rows of all tables, in transactions of several, until it is ended."""
 
-    def __init__(self, server: Server, tables: list[Table | Family], seed: int) -> None:
+    def __init__(
+        self, server: Server, tables: list[Table | Family], seed: int, pause: float = 0.004
+    ) -> None:
         super().__init__(daemon=True)
+        self._pause = pause
         self._server = server
         self._tables = tables
         self._random = random.Random(seed)
@@ -160,7 +163,7 @@ class Writer(threading.Thread):
                         self.statements += 1
                     except pymysql.err.MySQLError:
                         self.refused += 1  # a row without its parent, a deadlock
-                self._ends.wait(0.004)
+                self._ends.wait(self._pause)
 
     def end(self) -> None:
         self._ends.set()

@@ -27,11 +27,12 @@ TYPES = (
 class Storm(threading.Thread):
     """A session that changes tables of the database `shop`."""
 
-    def __init__(self, server: Server, seed: int, *, alters: bool) -> None:
+    def __init__(self, server: Server, seed: int, *, alters: bool, pause: float = 0.004) -> None:
         super().__init__(daemon=True)
         self._server = server
         self._random = random.Random(seed)
         self._alters = alters
+        self._pause = pause
         self._ends = threading.Event()
         self.statements = 0
 
@@ -45,7 +46,7 @@ class Storm(threading.Thread):
                         self.statements += 1
                     except pymysql.err.MySQLError:
                         pass  # a column or a key that exists or does not, a deadlock
-                self._ends.wait(0.004)
+                self._ends.wait(self._pause)
 
     def end(self) -> None:
         self._ends.set()
