@@ -111,3 +111,16 @@ def test_many_commits(shop: Source) -> None:
     assert len([*folder.glob("metadata/*.avro")]) < 75
     assert len([*folder.glob("metadata/*.json")]) < 25
     assert len(list(table.scan().plan_files())) < 15
+
+
+def test_manifests_of_deleted_files(shop: Source) -> None:
+    """Many changes of a row do not make later commits slower: a snapshot has only needed manifests."""
+    shop.sync()
+    for _ in range(8):
+        shop.execute("UPDATE t SET v = v + 1")
+        shop.sync()
+    table = catalog_of(shop.file).load_table(T)
+    snapshot = table.current_snapshot()
+    assert snapshot is not None
+    assert len(snapshot.manifests(table.io)) == 2  # of the new file and of the replaced one
+    shop.check("shop.t")

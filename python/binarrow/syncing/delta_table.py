@@ -213,10 +213,14 @@ class Table:
             raise FileNotFoundError(f"{self._folder.uri} has no version of the last commit")
         yield from self._batches(table, columns, _between(bounds))
 
+    def is_to_maintain(self, before: int) -> bool:
+        """True if small files are to be compacted, once in a number of versions."""
+        return self.version // MAINTAINED > before // MAINTAINED
+
     def maintain(self, before: int) -> None:
-        """Compacts small files and deletes old ones, once in a number of versions."""
+        """Compacts small files and deletes old ones, if this is due."""
         table = self._table
-        if table is not None and table.version() // MAINTAINED > before // MAINTAINED:
+        if table is not None and self.is_to_maintain(before):
             table.optimize.compact(max_concurrent_tasks=1)
             table.vacuum(dry_run=False)
 

@@ -32,6 +32,7 @@ from pyiceberg.table import StaticTable
 
 from binarrow.syncing.bounds import Bounds, bounds_of
 from binarrow.syncing.iceberg_columns import altered, columns_of, renamed, replaced
+from binarrow.syncing.iceberg_commits import CachedTransaction, Overwrite
 from binarrow.syncing.iceberg_files import delete_old, delete_unused, files_of, path_of, sync_file
 from binarrow.syncing.operations import Alter, End, Versions, Write
 from binarrow.syncing.reduce import places
@@ -200,9 +201,13 @@ class IcebergTable:
         scan = table.scan(_between(*bounds), selected_fields=read)
         yield from scan.to_arrow_batch_reader()
 
+    def is_to_maintain(self, before: int) -> bool:
+        """True if small files are to be compacted, once in a number of versions."""
+        return self.version // MAINTAINED > before // MAINTAINED
+
     def maintain(self, before: int) -> None:
-        """Compacts small files and deletes old ones, once in a number of versions."""
-        if self.version // MAINTAINED <= before // MAINTAINED or self._table is None:
+        """Compacts small files and deletes old ones, if this is due."""
+        if self._table is None or not self.is_to_maintain(before):
             return
         self._compact(self._table)
         age = timedelta(milliseconds=int(self._table.properties.get(AGE, HOUR)))
@@ -288,12 +293,12 @@ class IcebergTable:
     ) -> None:
         """Replaces files and columns. `deleted` may grow while `added` is read."""
         table = self._opened()
-        transaction = table.transaction()
+        transaction = CachedTransaction(table)
         if change is not None:
             change(transaction)
         written = _write(transaction, table, added)
         if deleted:
-            with transaction.update_snapshot().overwrite() as snapshot:
+            with Overwrite(transaction, table.io) as snapshot:
                 for file in deleted:
                     snapshot.delete_data_file(file)
                 for file in written:

@@ -40,19 +40,23 @@ class _Changed:
         """The versions before the first operation of each table."""
         self.waiting: dict[Name, int] = {}
         """The versions before operations that may not be on the disk yet."""
+        self.tables: dict[Name, LakeTable] = {}
+        """The tables as they were opened last; each time takes milliseconds."""
 
-    def note(self, name: Name, version: int) -> None:
-        """Notes the version of a table before an operation."""
-        self.versions.setdefault(name, version)
-        self.waiting.setdefault(name, version)
+    def note(self, name: Name, table: LakeTable) -> None:
+        """Notes a table before an operation."""
+        self.versions.setdefault(name, table.version)
+        self.waiting.setdefault(name, table.version)
+        self.tables[name] = table
 
     def forget(self, name: Name) -> None:
         """Forgets a table, which was dropped or cannot be written."""
-        self.versions.pop(name, None)
-        self.waiting.pop(name, None)
+        for known in (self.versions, self.waiting, self.tables):
+            known.pop(name, None)
 
     def rename(self, name: Name, to: Name, version: int) -> None:
         """Notes that a table has another name. All operations before it are on the disk."""
+        self.tables.pop(name, None)
         self.versions[to] = self.versions.pop(name, version)
 
 
@@ -114,7 +118,9 @@ class LakeTables:
                     self._apply_or_park(operation, first + place + 1, changed, failed)
             self._make_durable(changed)
             for name, version in changed.versions.items():
-                self.table(name).maintain(version)
+                known = changed.tables.get(name)
+                if known is None or known.is_to_maintain(version):
+                    self.table(name).maintain(version)
         except self._set.errors as error:
             raise self.failed(error) from None
         return failed
@@ -144,7 +150,7 @@ class LakeTables:
 
     def _make_durable(self, changed: _Changed) -> None:
         for name, version in changed.waiting.items():
-            self.table(name).make_durable(version)
+            (changed.tables.get(name) or self.table(name)).make_durable(version)
         changed.waiting.clear()
 
     def _apply_patiently(self, operation: Operation, number: int, changed: _Changed) -> None:
@@ -181,7 +187,7 @@ class LakeTables:
                 changed.rename(name, operation.to, table.version)
                 self._set.rename(name, operation.to)
             return
-        changed.note(name, table.version)
+        changed.note(name, table)
         if found >= number or not self._is_own(operation, found):
             return
         match operation:
@@ -190,7 +196,7 @@ class LakeTables:
             case Drop():
                 self._set.drop(name)
                 changed.forget(name)
-                changed.note(name, -1)
+                changed.versions[name] = changed.waiting[name] = -1
             case Alter():
                 table.alter(operation, number)
             case _:

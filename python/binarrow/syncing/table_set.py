@@ -64,8 +64,11 @@ class LakeTable(Protocol):
             FileNotFoundError: The version does not exist any more.
         """
 
+    def is_to_maintain(self, before: int) -> bool:
+        """True if small files are to be compacted, once in a number of versions."""
+
     def maintain(self, before: int) -> None:
-        """Compacts small files and deletes old ones, once in a number of versions."""
+        """Compacts small files and deletes old ones, if this is due."""
 
 
 class TableSet(Protocol):
