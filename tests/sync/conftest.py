@@ -107,3 +107,27 @@ def shop(source: Source) -> Source:
     source.execute("CREATE TABLE t (id INT PRIMARY KEY, v INT)", "INSERT INTO t VALUES (1, 1)")
     source.sync()
     return source
+
+
+@pytest.fixture(scope="module", params=["mysql-5.7", "mariadb-11.8"])
+def unlogged(request: pytest.FixtureRequest) -> Iterator[Server]:
+    """A server whose log does not contain the effects of foreign keys."""
+    with live.server(request.param, "--binlog-format=ROW") as server:
+        server.execute(
+            f"CREATE USER mirror@'%' IDENTIFIED BY '{SECRET}'",
+            "GRANT REPLICATION SLAVE, REPLICATION CLIENT, SELECT ON *.* TO mirror@'%'",
+        )
+        yield server
+
+
+@pytest.fixture
+def unlogged_source(unlogged: Server, tmp_path: Path, kind: str) -> Source:
+    """An empty database of such a server."""
+    names = [row[0] for row in unlogged.query("SHOW DATABASES LIKE 'shop%'")]
+    unlogged.execute(
+        *(f"DROP DATABASE {name}" for name in names), "CREATE DATABASE shop", "USE shop"
+    )
+    password = tmp_path / "password"
+    password.write_text(SECRET)
+    password.chmod(0o600)
+    return Source(unlogged, tmp_path, password, kind)

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import os
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import closing, suppress
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -17,9 +16,8 @@ import pymysql
 import pytest
 
 from binarrow.syncing import cascades, effects, images
-from support import live
-from support.servers.servers import Server, Session
-from support.sync_source import SECRET, Source
+from support.servers.servers import Session
+from support.sync_source import Source
 from support.workloads.many_tables import TYPES
 
 KINDS = ["duckdb", "delta", "iceberg"]
@@ -29,26 +27,9 @@ SEED = int(os.environ.get("BINARROW_SEED", "1"))
 TABLES = ("shop.p", "shop.c", "shop.g", "shop.n", "shop.tree")
 
 
-@pytest.fixture(scope="module", params=["mysql-5.7", "mariadb-11.8"])
-def unlogged(request: pytest.FixtureRequest) -> Iterator[Server]:
-    with live.server(request.param, "--binlog-format=ROW") as server:
-        server.execute(
-            f"CREATE USER mirror@'%' IDENTIFIED BY '{SECRET}'",
-            "GRANT REPLICATION SLAVE, REPLICATION CLIENT, SELECT ON *.* TO mirror@'%'",
-        )
-        yield server
-
-
 @pytest.fixture
-def source(unlogged: Server, tmp_path: Path, kind: str) -> Source:
-    names = [row[0] for row in unlogged.query("SHOW DATABASES LIKE 'shop%'")]
-    unlogged.execute(
-        *(f"DROP DATABASE {name}" for name in names), "CREATE DATABASE shop", "USE shop"
-    )
-    password = tmp_path / "password"
-    password.write_text(SECRET)
-    password.chmod(0o600)
-    return Source(unlogged, tmp_path, password, kind)
+def source(unlogged_source: Source) -> Source:
+    return unlogged_source
 
 
 def create(source: Source, *rows: str, key: str = "INT", action: str = "CASCADE") -> None:
@@ -150,7 +131,7 @@ def test_a_delete_of_more_rows_than_a_commit(
 
 @pytest.mark.parametrize("kind", ["duckdb"])
 @pytest.mark.parametrize(
-    "limit", [(images, "MAX_ROWS"), (images, "MAX_PAIRS"), (effects, "MAX_ROUNDS")]
+    "limit", [(images, "MAX_ROWS"), (images, "MAX_PAIRS"), (effects, "MAX_LEVELS")]
 )
 def test_limits(
     source: Source, monkeypatch: pytest.MonkeyPatch, limit: tuple[ModuleType, str]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from binarrow._native import Position, UnloggedChange
 from binarrow.syncing.effects import add_effects
 from binarrow.syncing.errors import SyncError
-from binarrow.syncing.names import split
+from binarrow.syncing.names import Name
 from binarrow.syncing.versions import version_before
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class Cascades:
                 f" changed ({change.operation}), and the history does not contain the foreign key:"
                 " begin with a new target"
             )
-        if any(self._tables.followed(split(text)) for text in change.changed_tables):
+        if any(self._tables.followed(name) for name in self._names(change)):
             self._found.append(change)
 
     def may_commit(self, position: Position | None) -> bool:
@@ -70,16 +70,19 @@ class Cascades:
         complete = [one for one in self._found if one.commit_version <= last]
         self._found = [one for one in self._found if one.commit_version > last]
         for group in _components(complete):
-            if is_divided or not add_effects(self._tables, group):
+            if is_divided or not add_effects(self._tables, group, position):
                 self._read_again(group)
 
     def _read_again(self, group: list[UnloggedChange]) -> None:
-        names = {split(text) for one in group for text in one.changed_tables}
+        names = {name for one in group for name in self._names(one)}
         for name in sorted(names):
             if self._tables.followed(name):
                 self._tables.reload(
                     name, "a foreign key changed rows that the log does not contain"
                 )
+
+    def _names(self, change: UnloggedChange) -> set[Name]:
+        return {self._tables.name_of(text) for text in change.changed_tables}
 
 
 def _components(changes: list[UnloggedChange]) -> list[list[UnloggedChange]]:

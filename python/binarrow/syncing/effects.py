@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 from binarrow.syncing.actions import Action, actions_of
 from binarrow.syncing.clock import AT, Clock
 from binarrow.syncing.errors import TargetDiffersError
-from binarrow.syncing.images import Images, TooManyError, parent_columns
+from binarrow.syncing.images import Images, UnknownEffectsError
+from binarrow.syncing.names import Name, split
 from binarrow.syncing.reduce import CHANGE
 from binarrow.syncing.snapshot import ReadableTarget
 
@@ -22,45 +23,80 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from binarrow._native import UnloggedChange
-    from binarrow.syncing.names import Name
+    from binarrow._native import Position, UnloggedChange
     from binarrow.syncing.snapshot import Snapshot
     from binarrow.syncing.tables import Tables
 
-MAX_ROUNDS = 50
-"""The number of searches for rows that refer to deleted rows. A tree needs one for each level."""
+MAX_LEVELS = 50
+"""The number of levels of children, for example in a table that refers to itself."""
 
 
-def add_effects(tables: Tables, changes: Sequence[UnloggedChange]) -> bool:
+def add_effects(tables: Tables, changes: Sequence[UnloggedChange], position: Position) -> bool:
     """Adds the effects of deletes to the next commit, which contains these deletes.
 
-    Returns false, and does nothing, if they cannot be computed exactly.
+    Tables whose effects depend on rows that are still to be loaded are loaded later.
+
+    Args:
+        tables: The tables of the target.
+        changes: The deletes.
+        position: The position of the next commit.
+
+    Returns:
+        False, without any change, if the effects cannot be computed.
     """
     store = tables.target
-    mode = tables.settings.mode
-    if mode == "history" or not isinstance(store, ReadableTarget):
+    if tables.settings.mode == "history" or not isinstance(store, ReadableTarget):
         return False
-    actions = actions_of(tables, changes) or frozenset()
+    actions = actions_of(tables, changes, position)
+    if actions is None:
+        return False
+    waiting = _waiting(actions, {split(text) for text in position.loading or ()}, tables)
+    known = [one for one in actions if one.table not in waiting]
+    if known and not _add(tables, changes, known, store):
+        return False
+    for name in sorted(waiting):
+        tables.reload_after_loads(name)
+    return True
+
+
+def _waiting(actions: Collection[Action], loading: Collection[Name], tables: Tables) -> set[Name]:
+    """Returns the tables whose deleted rows cannot be found before other tables are loaded."""
+    children = {one.table for one in actions}
+    found: set[Name] = set()
+    for one in actions:
+        needs_rows = not {*one.parent_columns} <= {*tables.records[one.parent].key}
+        if one.parent in loading and (one.parent in children or needs_rows):
+            found.add(one.table)
+    while more := {one.table for one in actions if one.parent in found} - found:
+        found |= more
+    return found
+
+
+def _add(
+    tables: Tables,
+    changes: Sequence[UnloggedChange],
+    actions: Collection[Action],
+    store: ReadableTarget,
+) -> bool:
     names = {one.table for one in actions} | {one.parent for one in actions}
     pending = tables.pending
-    if not actions or any(pending.has_operation(name) for name in names):
+    if any(pending.has_operation(name) for name in names):
         return False
     rows = {name: pending.rows(tables.records[name]) for name in names}
     clock = Clock(rows.values())
     rows = {name: clock.with_numbers(found) for name, found in rows.items()}
-    deleted = _deleted(rows, changes, clock, actions)
-    if deleted is None:
-        return False
-    children = {one.table for one in actions}
+    has_versions = tables.settings.mode == "scd2"
     images = {
-        name: Images(tables.records[name], rows[name], actions, has_versions=mode == "scd2")
-        for name in children
+        name: Images(tables.records[name], rows[name], actions, has_versions=has_versions)
+        for name in names
     }
     try:
         with store.snapshot() as target:
+            places = _places(rows, changes, clock)
+            deleted = {name: images[name].deleted(found, target) for name, found in places.items()}
             _execute(deleted, actions, images, target)
             effects = {name: list(one.effects(target)) for name, one in images.items()}
-    except (TooManyError, TargetDiffersError):
+    except (UnknownEffectsError, TargetDiffersError):
         return False
     for name, found in effects.items():
         if found:
@@ -68,24 +104,24 @@ def add_effects(tables: Tables, changes: Sequence[UnloggedChange]) -> bool:
     return True
 
 
-def _deleted(
-    rows: Mapping[Name, pa.Table],
-    changes: Sequence[UnloggedChange],
-    clock: Clock,
-    actions: Collection[Action],
-) -> dict[Name, pa.Table] | None:
-    """Returns the deleted rows of each parent, with the columns that foreign keys refer to, and AT.
+def _places(
+    rows: Mapping[Name, pa.Table], changes: Sequence[UnloggedChange], clock: Clock
+) -> dict[Name, list[int]]:
+    """Returns the indices of the deletes in the changes of each parent.
 
-    None if the changes of a table are not in the order of the log, or if a change has no deleted
-    rows: they were committed before.
+    Raises:
+        UnknownEffectsError: The changes of a table are not in the order of the log, or its deletes
+            are in an earlier commit.
     """
     numbers = {name: one.column(AT).to_pylist() for name, one in rows.items()}
     if any(found != sorted(found) for found in numbers.values()):
-        return None
+        raise UnknownEffectsError
     kinds: dict[Name, list[str]] = {}
     places: dict[Name, set[int]] = {}
     for one in changes:
         parent = (one.database, one.table)
+        if parent not in rows:
+            continue  # only tables that are loaded later refer to it
         wanted = clock.numbers(one.commit_version, one.change_ordinals or (0, -1))
         if parent not in kinds:
             kinds[parent] = rows[parent].column(CHANGE).to_pylist()
@@ -93,12 +129,9 @@ def _deleted(
         own = range(begin, bisect_left(numbers[parent], wanted.stop))
         found = [place for place in own if kinds[parent][place] == "delete"]
         if not found:
-            return None
+            raise UnknownEffectsError
         places.setdefault(parent, set()).update(found)
-    return {
-        name: rows[name].take(sorted(found)).select([*parent_columns(actions, name), AT])
-        for name, found in places.items()
-    }
+    return {name: sorted(found) for name, found in places.items()}
 
 
 def _execute(
@@ -110,23 +143,21 @@ def _execute(
     """Executes actions until they delete no more rows.
 
     Raises:
-        TooManyError: The effects cannot be computed with the memory and time of a commit.
+        UnknownEffectsError: They cannot be computed with the memory and time of a commit.
     """
-    import pyarrow as pa
-
     waiting = dict(deleted)
-    for _ in range(MAX_ROUNDS):
-        if not waiting:
+    for _ in range(MAX_LEVELS):
+        used = [one for one in actions if one.parent in waiting]
+        if not used:
             return
-        parent = next(iter(waiting))
-        rows = waiting.pop(parent)
-        own = [one for one in actions if one.parent == parent]
-        for child in sorted({one.table for one in own}):
-            found = images[child].apply([one for one in own if one.table == child], rows, target)
-            if found.num_rows and any(one.parent == child for one in actions):
-                others = [waiting[child]] if child in waiting else []
-                waiting[child] = pa.concat_tables([*others, found])
-    raise TooManyError
+        next_level: dict[Name, pa.Table] = {}
+        for child in sorted({one.table for one in used}):
+            own = {one: waiting[one.parent] for one in used if one.table == child}
+            found = images[child].apply(own, target)
+            if found.num_rows:
+                next_level[child] = found
+        waiting = next_level
+    raise UnknownEffectsError
 
 
 __all__ = ["add_effects"]

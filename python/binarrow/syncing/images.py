@@ -1,19 +1,19 @@
 """The rows of a table between two commits, and what actions of foreign keys do with them.
 
-An image is a row from one change of it to the next one. The images of the rows that the target has
-begin before all changes.
+An image is a row from one change of it to the next one. Images
+of rows of the target begin before all changes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from binarrow.syncing.actions import Action
 from binarrow.syncing.clock import AT
 from binarrow.syncing.reduce import CHANGE, DELETED, key_numbers, places
-from binarrow.syncing.rows import TO_VERSION
+from binarrow.syncing.rows import FROM_VERSION, TO_VERSION
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from binarrow.syncing.snapshot import Snapshot
 
 # A column of MySQL cannot have a name with this character.
-IMAGE, START, END, NUMBER = "\0image", "\0start", "\0end", "\0number"
+IMAGE, START, END, NUMBER, BEFORE = "\0image", "\0start", "\0end", "\0number", "\0before"
 
-BEFORE = -1
+OF_TARGET = -1
 """The start of the images of the target."""
 
 NEVER = (1 << 63) - 1
@@ -34,15 +34,19 @@ MAX_PAIRS = 4_000_000
 """The number of pairs of an image and a delete of the same values that are compared at once."""
 
 
+MAX_BYTES = 64 << 20
+"""The size of the rows of the target in which columns are set to NULL."""
+
 MICROSECONDS_PER_DAY = 86_400_000_000
+"""DuckDB divides a duration into days and nanoseconds."""
 
 
 MAX_ROWS = 500_000
 """The number of rows of the target that refer to deleted rows."""
 
 
-class TooManyError(Exception):
-    """There are too many effects to compute them for one commit."""
+class UnknownEffectsError(Exception):
+    """The effects of a delete cannot be computed, or not in one commit."""
 
 
 class Images:
@@ -72,26 +76,59 @@ class Images:
         self._deleted = _no_hits()
         self._nulled: dict[Action, pa.Table] = {}
 
-    def apply(self, actions: Sequence[Action], deleted: pa.Table, target: Snapshot) -> pa.Table:
-        """Executes actions after deletes of rows of one other table, or of this one.
+    def deleted(self, indices: Sequence[int], target: Snapshot) -> pa.Table:
+        """Returns rows that were deleted, with the columns that actions refer to, and AT.
+
+        A delete in the log has only the values of the key. Others are those of the image before it.
+
+        Args:
+            indices: The indices of the deletes in the changes of the log.
+            target: The target at its last commit.
+
+        Raises:
+            UnknownEffectsError: The values of a row are not known.
+        """
+        import pyarrow as pa
+
+        changes = self._changes.take(pa.array(indices, pa.int64()))
+        if {*self._parent_columns} <= {*self._record.key}:
+            return changes.select([*self._parent_columns, AT])
+        self._read(target, [changes.select([*self._record.key])])
+        before = self._images.column(BEFORE).take(pa.array(indices, pa.int64()))
+        if before.null_count:
+            raise UnknownEffectsError
+        rows = self._images.take(before).select(self._parent_columns)
+        return rows.append_column(AT, changes.column(AT))
+
+    def apply(self, deleted: Mapping[Action, pa.Table], target: Snapshot) -> pa.Table:
+        """Executes actions after deletes of rows.
 
         Returns the rows that they delete and that were not known to be deleted, with the columns
         that actions refer to, and AT.
 
+        Args:
+            deleted: The actions, each with the deleted rows of its parent.
+            target: The target at its last commit.
+
         Raises:
-            TooManyError: There are too many rows, or too many deletes of the same values.
+            UnknownEffectsError: There are too many rows, or too many deletes of the same values.
         """
-        values = [deleted.select(one.parent_columns).rename_columns(one.columns) for one in actions]
-        self._read(target, values)
+        values = {
+            action: rows.select(action.parent_columns).rename_columns(action.columns)
+            for action, rows in deleted.items()
+        }
+        self._read(target, [*values.values()])
         found = [_no_hits()]
-        for action, wanted in zip(actions, values, strict=True):
-            hits = self._hits(action, wanted.append_column(AT, deleted.column(AT)))
+        for action, wanted in values.items():
+            hits = self._hits(action, wanted.append_column(AT, deleted[action].column(AT)))
             if action.sets_null:
-                self._nulled[action] = _first([self._nulled.get(action, _no_hits()), hits])
+                self._nulled[action] = _earliest([self._nulled.get(action, _no_hits()), hits])
             else:
                 found.append(hits)
-        new = self._new(_first(found))
-        self._deleted = _first([self._deleted, new])
+        new = self._not_yet_deleted(_earliest(found))
+        if self._parent_columns and _has_common(new, self._deleted):
+            raise UnknownEffectsError  # their children were searched with a later delete
+        self._deleted = _earliest([self._deleted, new])
         rows = self._images.take(new.column(IMAGE)).select(self._parent_columns)
         return rows.append_column(AT, new.column(AT))
 
@@ -121,7 +158,7 @@ class Images:
             found.append(rows.filter(wanted))
             count += found[-1].num_rows
             if count > MAX_ROWS:
-                raise TooManyError
+                raise UnknownEffectsError
         rows = pa.concat_tables(found).combine_chunks()
         if rows.num_rows == self._rows_of_target.num_rows:
             return
@@ -133,14 +170,17 @@ class Images:
         self._images = self._numbered()
 
     def _numbered(self) -> pa.Table:
-        """Returns the rows of the log and of the target, with the start and end of each image."""
+        """Returns the rows of the log and of the target, with the start and end of each image.
+
+        The column BEFORE has the number of the row before it with the same key.
+        """
         import pyarrow as pa
         import pyarrow.compute as pc
 
         known = self._rows_of_target
         rows = pa.concat_tables([self._changes.select(self._columns), known]).combine_chunks()
         count = rows.num_rows
-        before = pa.repeat(pa.scalar(BEFORE, pa.int64()), known.num_rows)
+        before = pa.repeat(pa.scalar(OF_TARGET, pa.int64()), known.num_rows)
         starts = pa.chunked_array([*self._changes.column(AT).chunks, before], pa.int64())
         starts = starts.combine_chunks()
         numbers = key_numbers(rows, self._record.key)
@@ -152,8 +192,13 @@ class Images:
         is_same = pc.equal(numbers.slice(1), numbers.slice(0, max(count - 1, 0)))
         ends = pc.if_else(is_same, ordered.slice(1), pa.scalar(NEVER, pa.int64()))
         last = pa.array([NEVER] * min(count, 1), pa.int64())
-        ends = pa.concat_arrays([ends, last]).take(pc.array_sort_indices(order))
-        return rows.append_column(START, starts).append_column(END, ends)
+        inverse = pc.array_sort_indices(order)
+        ends = pa.concat_arrays([ends, last]).take(inverse)
+        previous = pc.if_else(is_same, order.slice(0, max(count - 1, 0)).cast(pa.int64()), None)
+        none = pa.nulls(min(count, 1), pa.int64())
+        previous = pa.concat_arrays([none, previous]).take(inverse)
+        rows = rows.append_column(START, starts).append_column(END, ends)
+        return rows.append_column(BEFORE, previous)
 
     # --------------------------------------------------------------------------- actions
 
@@ -175,17 +220,17 @@ class Images:
         right = pa.table([others, deleted.column(AT)], [NUMBER, AT])
         right = right.group_by([NUMBER, AT]).aggregate([])
         if _pairs(left, right) > MAX_PAIRS:
-            raise TooManyError
+            raise UnknownEffectsError
         pairs = left.join(right, NUMBER, join_type="inner")
         at = pairs.column(AT)
         is_between = pc.and_(pc.less(pairs.column(START), at), pc.less(at, pairs.column(END)))
-        return _first([pairs.filter(is_between).select([IMAGE, AT])])
+        return _earliest([pairs.filter(is_between).select([IMAGE, AT])])
 
-    def _new(self, hits: pa.Table) -> pa.Table:
+    def _not_yet_deleted(self, hits: pa.Table) -> pa.Table:
         """Returns the images that were not known to be deleted at this place or before."""
         import pyarrow.compute as pc
 
-        found = hits.append_column(END, _places_of(hits, self._deleted))
+        found = hits.append_column(END, _earliest_of(hits, self._deleted))
         return found.filter(pc.less(found.column(AT), found.column(END))).drop_columns(END)
 
     def _with_nulls(self, target: Snapshot) -> Iterator[pa.Table]:
@@ -194,7 +239,7 @@ class Images:
         import pyarrow.compute as pc
 
         hits = pa.concat_tables([_no_hits(), *self._nulled.values()])
-        hits = self._new(hits.group_by([IMAGE, AT]).aggregate([]))
+        hits = self._not_yet_deleted(hits.group_by([IMAGE, AT]).aggregate([]))
         if not hits.num_rows:
             return
         for rows in (self._complete_rows_of_log(hits), self._complete_rows(hits, target)):
@@ -202,7 +247,7 @@ class Images:
             own = hits.filter(pc.is_valid(found))
             changed = rows.take(found.drop_null()).drop_columns(IMAGE)
             for action, nulled in self._nulled.items():
-                is_set = pc.less_equal(_places_of(own, nulled), own.column(AT))
+                is_set = pc.less_equal(_earliest_of(own, nulled), own.column(AT))
                 for name in action.columns:
                     column = changed.column(name)
                     values = pc.if_else(is_set, pa.scalar(None, column.type), column)
@@ -232,22 +277,35 @@ class Images:
             numbers, others = numbers_of(rows, keys)
             same = pc.index_in(numbers, value_set=others)
             found.append(rows.append_column(IMAGE, own.take(same)).filter(pc.is_valid(same)))
-        return pa.concat_tables(found)
+            if sum(one.nbytes for one in found) > MAX_BYTES:
+                raise UnknownEffectsError
+        rows = pa.concat_tables(found)
+        for name in record.dropped_columns:
+            place = rows.column_names.index(name)
+            none = pa.nulls(rows.num_rows, rows.column(name).type)
+            rows = rows.set_column(place, name, none)
+        return rows
 
     def _current(
         self, target: Snapshot, record: Record, near: Sequence[pa.Table]
     ) -> Iterator[pa.Table]:
-        """Returns rows of the target, without earlier versions of them."""
+        """Returns rows of the target, without earlier versions of them.
+
+        While a table is read again, versions that began before that end when they are read.
+        """
         import pyarrow as pa
         import pyarrow.compute as pc
 
         schema = record.schema
         if self._has_versions:
-            record = replace(record, schema=schema.append(pa.field(TO_VERSION, pa.int64())))
+            added = [pa.field(name, pa.int64()) for name in (FROM_VERSION, TO_VERSION)]
+            record = replace(record, schema=pa.schema([*schema, *added]))
         for batch in target.rows(record, near):
             rows = pa.Table.from_batches([batch])
             if self._has_versions:
-                rows = rows.filter(pc.is_null(rows.column(TO_VERSION))).drop_columns(TO_VERSION)
+                is_new = pc.greater_equal(rows.column(FROM_VERSION), record.read_again_from)
+                rows = rows.filter(pc.and_(is_new, pc.is_null(rows.column(TO_VERSION))))
+                rows = rows.select(schema.names)
             columns = zip(rows.columns, schema, strict=True)
             yield pa.table([_plain(column, one.type) for column, one in columns], schema=schema)
 
@@ -280,7 +338,7 @@ def _pairs(left: pa.Table, right: pa.Table) -> int:
     return pc.sum(pc.multiply(both.column(START), both.column(END))).as_py() or 0
 
 
-def _first(hits: Sequence[pa.Table]) -> pa.Table:
+def _earliest(hits: Sequence[pa.Table]) -> pa.Table:
     """Returns the first place for each image."""
     import pyarrow as pa
 
@@ -288,7 +346,7 @@ def _first(hits: Sequence[pa.Table]) -> pa.Table:
     return found.rename_columns([IMAGE, AT]).combine_chunks()
 
 
-def _places_of(hits: pa.Table, others: pa.Table) -> pa.ChunkedArray:
+def _earliest_of(hits: pa.Table, others: pa.Table) -> pa.ChunkedArray:
     """Returns the place that each image of `hits` has in `others`; NEVER if it has none."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -310,6 +368,12 @@ def _plain(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
     return pa.chunked_array([pa.array(values, pa.int64()).cast(kind)])
 
 
+def _has_common(hits: pa.Table, others: pa.Table) -> bool:
+    import pyarrow.compute as pc
+
+    return bool(pc.any(pc.is_in(hits.column(IMAGE), value_set=others.column(IMAGE))).as_py())
+
+
 def _no_hits() -> pa.Table:
     import pyarrow as pa
 
@@ -329,4 +393,4 @@ def _subset(schema: pa.Schema, names: Iterable[str]) -> pa.Schema:
     return pa.schema([schema.field(name) for name in names])
 
 
-__all__ = ["Images", "TooManyError", "numbers_of", "parent_columns"]
+__all__ = ["Images", "UnknownEffectsError", "numbers_of", "parent_columns"]

@@ -1,4 +1,4 @@
-"""The rows of a lake at the position of a commit, for `verify`.
+"""The rows of a lake at the position of a commit, for `verify` and for effects of foreign keys.
 
 Each table contains the number of the last operation that was applied to it, and keeps its earlier
 versions for an hour. So a sync may run at the same time.

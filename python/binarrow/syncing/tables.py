@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from binarrow._native import BinarrowError, ChangeBatch, ConfigError, Position
 from binarrow.syncing.errors import TableError
 from binarrow.syncing.evolution import extended
-from binarrow.syncing.names import Name, Selection, check_letter_case, shown
+from binarrow.syncing.names import Name, Selection, check_letter_case, shown, split
 from binarrow.syncing.operations import Alter, Create, End, Operation, Record, Status, parked
 from binarrow.syncing.pending import Pending
 from binarrow.syncing.reduce import TIME
@@ -61,6 +61,8 @@ class Tables:
         self.records: dict[Name, Record] = {}
         self.reloads: set[Name] = set()
         """Tables whose rows are to be read again after the next commit."""
+        self._after_loads: set[Name] = set()
+        """Tables whose rows are to be read again after all loads."""
         self._keeping: set[Name] = set()
         """The tables of `reloads` that keep their rows. Each row is replaced when it is read."""
         self.unsettled: dict[Name, Position] = {}
@@ -78,6 +80,7 @@ class Tables:
         self._owned = {name for name, record in records.items() if record.is_stored}
         self.pending = Pending(self.settings)
         self.reloads.clear()
+        self._after_loads.clear()
         self._keeping.clear()
         self.unsettled.clear()
 
@@ -85,6 +88,18 @@ class Tables:
         """Returns a table whose changes are applied."""
         record = self.records.get(name)
         return record if record is not None and record.is_followed else None
+
+    def name_of(self, text: str) -> Name:
+        """Returns the name of a table in a foreign key, as the target has it.
+
+        If the server ignores the letter case of names, foreign keys may have another one.
+        """
+        name = split(text)
+        if name in self.records or not self.selection.ignores_case:
+            return name
+        lower = (name[0].lower(), name[1].lower())
+        same = (one for one in self.records if (one[0].lower(), one[1].lower()) == lower)
+        return next(same, name)
 
     # ---------------------------------------------------------------------------- errors
 
@@ -200,6 +215,18 @@ class Tables:
         LOG.warning("%s: %s: its rows are read again", shown(name), why)
         self._keeping.discard(name)
         self.reloads.add(name)
+
+    def reload_after_loads(self, name: Name) -> None:
+        """Reads the rows of a table again, after all loads. Until then, it is incomplete."""
+        record = self.records[name]
+        if record.status != "incomplete":
+            LOG.warning(
+                "%s: a foreign key changed rows that the log does not contain, and tables are still"
+                " being loaded: its rows are read again after that",
+                shown(name),
+            )
+            self.put(replace(record, status="incomplete"))
+        self._after_loads.add(name)
 
     def note_unknown(self, name: Name, columns: tuple[str, ...], added: set[str]) -> None:
         """Notes columns whose values are not known in all rows. If some are new, reads the rows.
@@ -343,6 +370,10 @@ class Tables:
 
     def end_loads(self, position: Position) -> None:
         """Ends loads that are complete: versions of rows that were not found are not current."""
+        if position.loading is None:
+            for name in sorted(one for one in self._after_loads if self.followed(one)):
+                self.reload(name, "all other tables are loaded")
+            self._after_loads.clear()
         loading = {*(position.loading or ()), *map(shown, self.reloads)}
         self.wanted = {
             one for one in self.wanted if not self.followed(one) or shown(one) in loading
