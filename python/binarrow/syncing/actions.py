@@ -47,9 +47,14 @@ def actions_of(
     """
     found: set[Action] = set()
     known: dict[Name, frozenset[ForeignKey]] = {}
+    seen: set[tuple[str, str, tuple[ForeignKey, ...], tuple[str, ...]]] = set()
     for one in changes:
         if one.operation != "delete" or one.change_ordinals is None:
             return None
+        cause = (one.database, one.table, one.foreign_keys, tuple(one.changed_tables))
+        if cause in seen:
+            continue
+        seen.add(cause)
         keys = _keys_by_parent(tables, one.foreign_keys)
         actions = _actions(tables, (one.database, one.table), keys)
         if actions is None or _followed(tables, one) - {action.table for action in actions}:
