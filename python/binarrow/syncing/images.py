@@ -1,7 +1,7 @@
 """The rows of a table between two commits, and what actions of foreign keys do with them.
 
-An image is a row from one change of it to the next one. Images
-of rows of the target begin before all changes.
+An image is a row from one change of it to the next one. Images of rows of the target begin before
+all changes.
 """
 
 from __future__ import annotations
@@ -30,19 +30,17 @@ OF_TARGET = -1
 NEVER = (1 << 63) - 1
 """The end of images that no change ends."""
 
-MAX_PAIRS = 4_000_000
-"""The number of pairs of an image and a delete of the same values that are compared at once."""
-
+MAX_ROWS = 500_000
+"""The largest number of rows of the target that refer to deleted rows."""
 
 MAX_BYTES = 64 << 20
-"""The size of the rows of the target in which columns are set to NULL."""
+"""The largest size of the rows of the target in which columns are set to NULL."""
+
+MAX_PAIRS = 4_000_000
+"""The largest number of pairs of an image and a delete of the same values, which are compared."""
 
 MICROSECONDS_PER_DAY = 86_400_000_000
 """DuckDB divides a duration into days and nanoseconds."""
-
-
-MAX_ROWS = 500_000
-"""The number of rows of the target that refer to deleted rows."""
 
 
 class UnknownEffectsError(Exception):
