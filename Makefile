@@ -37,6 +37,9 @@ SOURCES := $(shell find src python -name __pycache__ -prune -o \( -name '*.rs' -
   Cargo.toml $(wildcard Cargo.lock) pyproject.toml
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# PyPI has the sources of pyspark alone, from which pip builds a wheel. To compress the jars in it again takes longer than
+# all else in the installation.
+STORED := --config-settings=--build-option=--compression=stored
 # Spark's workers run in the same environment as its driver.
 export PYSPARK_PYTHON := $(CURDIR)/$(BIN)/python
 export PYSPARK_DRIVER_PYTHON := $(CURDIR)/$(BIN)/python
@@ -100,14 +103,16 @@ test-spark-versions: .venv/.develop .venv/.test .venv/.spark servers $(SPARK_VER
 	BINARROW_SPARK_PYTHONS=$(subst $() ,:,$(SPARK_VERSIONS:%=$(CURDIR)/.venv/spark-%/bin/python)) \
 	  $(BIN)/pytest -q tests/spark_live/test_spark_versions.py
 
+# The other packages are those of .venv.
 .venv/spark-%/.installed: .venv/.python pyproject.toml
 	$(PYTHON) -m venv .venv/spark-$*
-	.venv/spark-$*/bin/pip install --quiet 'pyspark==$*.*' 'pandas>=2.2,<3' 'pyarrow>=18' \
-	  'grpcio>=1.76' 'grpcio-status>=1.76' 'googleapis-common-protos>=1.71' 'zstandard>=0.25' 'PyYAML>=6'
+	.venv/spark-$*/bin/pip install --quiet $(STORED) 'pyspark==$*.*'
+	@packages=$$(.venv/spark-$*/bin/python -c 'import site; print(site.getsitepackages()[0])'); \
+	  printf '%s\n' "$$($(BIN)/python -c 'import site; print(site.getsitepackages()[0])')" "$(CURDIR)/python" > "$$packages/venv.pth"
 	@touch $@
 
-# Each format needs its own version of Spark, in an environment that also uses the packages of .venv. The jars come from
-# Maven, and are stored in ~/.ivy2*. Both formats are tested at the same time.
+# Each format needs its own version of Spark. The jars come from Maven, and are stored in ~/.ivy2*. Both formats are tested at
+# the same time.
 LAKES := delta iceberg
 delta iceberg: SPARK = $(CURDIR)/.venv/spark-$(if $(filter delta,$@),4.2,4.1)
 
@@ -118,8 +123,6 @@ test-lakes: .venv/.develop .venv/.test .venv/.spark servers ## Run the tests of 
 delta: .venv/spark-4.2/.installed
 iceberg: .venv/spark-4.1/.installed
 $(LAKES):
-	@packages=$$($(SPARK)/bin/python -c 'import site; print(site.getsitepackages()[0])'); \
-	  printf '%s\n' "$$($(BIN)/python -c 'import site; print(site.getsitepackages()[0])')" "$(CURDIR)/python" > "$$packages/venv.pth"
 	BINARROW_LAKE=$@ PYSPARK_PYTHON=$(SPARK)/bin/python $(SPARK)/bin/python -m pytest tests/lakes
 
 .PHONY: docs
@@ -266,5 +269,5 @@ need-java:
 .venv/.spark: .venv/.python pyproject.toml
 	$(BIN)/python -c "import tomllib; print('\n'.join(tomllib.load(open('pyproject.toml', 'rb'))['project']['optional-dependencies']['spark']))" \
 	  > .venv/spark.txt
-	$(BIN)/pip install --quiet --requirement .venv/spark.txt
+	$(BIN)/pip install --quiet $(STORED) --requirement .venv/spark.txt
 	@touch $@
