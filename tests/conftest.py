@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from support.fakes.object_server import ObjectServer, serving
+from support.java import JAVA_OPTIONS
 from support.servers.fixtures import (  # noqa: F401 - pytest finds them here
     live_server,
     mariadb_10_5,
@@ -138,7 +139,7 @@ def spark(event_log_folder: Path) -> Iterator[SparkSession]:
     session = (
         SparkSession.builder.master("local[2]")
         .config("spark.ui.enabled", value=False)
-        .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+        .config("spark.driver.extraJavaOptions", JAVA_OPTIONS)
         # To compile each plan takes longer than a few rows take without. Scripts that tests run do compile them.
         .config("spark.sql.codegen.wholeStage", value=False)
         .config("spark.sql.codegen.factoryMode", "NO_CODEGEN")

@@ -18,6 +18,7 @@ import pytest
 
 from binarrow.spark import apply_changes, read_mirror
 from support import live
+from support.java import JAVA_OPTIONS
 from support.lakes import SETTINGS
 from support.servers.servers import Server
 from support.spark_sync import TABLES
@@ -98,7 +99,7 @@ def lake(
     builder = (
         SparkSession.builder.master("local[2]")
         .config("spark.ui.enabled", value=False)
-        .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+        .config("spark.driver.extraJavaOptions", JAVA_OPTIONS)
         .config("spark.sql.shuffle.partitions", 1)
         # To compile each plan takes longer than a few rows take without.
         .config("spark.sql.codegen.wholeStage", value=False)
