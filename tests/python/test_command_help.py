@@ -172,7 +172,10 @@ def complete(*words: str) -> list[str]:
         (("check", "--tls", "verify"), ["verify_ca", "verify_identity"]),
         (("check", "--for", ""), ["stream", "history", "spark", "load"]),
         (("tail", "--operations", "insert,"), ["insert,update", "insert,delete"]),
-        (("tail", "--history-p"), ["--history-password-file"]),
+        (
+            ("tail", "--history-p"),
+            ["--history-password-file", "--history-password-command"],
+        ),
         # Nothing: bash completes files.
         (("stats", "binlog"), []),
         (("check", "--tls-ca", "c"), []),

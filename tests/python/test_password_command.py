@@ -14,7 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 import binarrow
-from binarrow import ConfigError, password
+from binarrow import ConfigError, SchemaHistory, password
 from binarrow.cli import app
 from binarrow.password import PasswordCommand
 from binarrow.server.target import target
@@ -166,3 +166,39 @@ def test_the_functions_accept_it() -> None:
     ):
         with pytest.raises(ConfigError, match="exit code 3"):
             call()
+
+
+HISTORY = "mysql://repl@127.0.0.1:1/history"
+
+
+def test_the_store_of_a_history_accepts_it() -> None:
+    with pytest.raises(ConfigError, match="password_command: sh failed: exit code 3"):
+        SchemaHistory.open(HISTORY, password_command=["sh", "-c", "exit 3"])
+    with pytest.raises(ConfigError, match="password_command: not a keyword of an SQLite file"):
+        SchemaHistory.open("sqlite:///history.db", password_command="get")
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        ("stats", "examples/shop/binlog.000001", "--history", HISTORY),
+        ("history", "show", HISTORY),
+        ("history", "find", HISTORY, "shop.orders", "--at", "binlog.000001:4"),
+        ("history", "diff", HISTORY, "all", "--from", "binlog.000001:4"),
+        ("history", "check", HISTORY, "mysql://repl@127.0.0.1:1/"),
+        ("history", "baseline", HISTORY, "mysql://repl@127.0.0.1:1/"),
+    ],
+)
+def test_the_commands_accept_it_for_a_history(call: tuple[str, ...]) -> None:
+    own = ["--history-password-command", "sh -c 'echo hunter2; exit 3'"]
+    result = CliRunner().invoke(app, [*call, *own])
+    assert result.stderr == "binarrow: password_command: sh failed: exit code 3\n"
+    assert result.exit_code == 2
+    result = CliRunner().invoke(app, [*call, *own, "--history-password-file", "secret"])
+    assert "--history-password-command: give one of them" in result.stderr
+
+
+def test_a_command_without_a_history() -> None:
+    call = ["stats", "examples/shop/binlog.000001", "--history-password-command", "get"]
+    result = CliRunner().invoke(app, call)
+    assert "--history-password-command are for --history" in result.stderr

@@ -21,6 +21,7 @@ from binarrow.server import Binlog
 from binarrow.spark.grouping import grouped
 from binarrow.spark.live.batch_end import end_of_next_batch
 from binarrow.spark.live.batch_ranges import ranges
+from binarrow.spark.live.history_follower import HistoryFollower
 from binarrow.spark.live.log_files import shift_above
 from binarrow.spark.live.offset import (
     end_of_batch,
@@ -225,6 +226,21 @@ def test_places() -> None:
 def test_the_driver_runs_the_command_of_a_password() -> None:
     given = {"host": "db", "user": "u", "table": "shop.t", "passwordCommand": "printf 'a b'"}
     assert SourceOptions.parse(given).place.target.secret() == b"a b"
+
+
+def test_the_command_of_the_password_of_a_history() -> None:
+    given = {"path": "/archive", "table": "shop.t", "history": "mysql://u@127.0.0.1:1/h"}
+    own = {"historyPasswordCommand": "sh -c 'echo hidden; exit 3'"}
+    parsed = SourceOptions.parse({**given, **own})
+    assert "hidden" not in repr(parsed)
+    for opened in (parsed.opened_history().__enter__, HistoryFollower(parsed)._opened):
+        with pytest.raises(ConfigError, match="password_command: sh failed: exit code 3"):
+            opened()
+    with pytest.raises(ConfigError, match="and the option historyPasswordCommand: set one of them"):
+        SourceOptions.parse({**given, **own, "historyPasswordFile": "secret"})
+    del given["history"]
+    with pytest.raises(ConfigError, match="historyPasswordCommand is for a history on a server"):
+        SourceOptions.parse({**given, **own})
 
 
 SERVER = {"host": "db", "user": "u", "password": "hidden", "table": "shop.t"}

@@ -45,21 +45,43 @@ class Reading:
         """
         given = dict(self.values)
         salt_file = given.pop("mask_salt", None)
-        history, source, password_file = (
-            given.pop(name, None) for name in ("history", "history_source", "history_password_file")
-        )
+        history = given.pop("history", None)
+        store = {
+            name: given.pop(f"history_{name}", None)
+            for name in ("source", "password_file", "password_command")
+        }
         keywords = {name: _keyword(*_OF_READS[name], value) for name, value in given.items()}
         check_order(keywords.get("start"), keywords.get("stop"))
         if "sha256" in (keywords.get("mask") or {}).values():
             keywords["mask_salt"] = _salt(salt_file)
         if history is None:
-            if source is not None or password_file is not None:
-                raise ConfigError("--history-source and --history-password-file are for --history")
+            if any(value is not None for value in store.values()):
+                raise ConfigError(
+                    "--history-source, --history-password-file and --history-password-command are"
+                    " for --history"
+                )
             yield keywords
             return
-        own = password_file if is_on_server(history) else None
-        with SchemaHistory.open(history, source=source, password_file=own) as opened:
+        with open_history(history, **store) as opened:
             yield {**keywords, "history": opened}
+
+
+def open_history(
+    history: str, source: str | None, password_file: Path | None, password_command: str | None
+) -> SchemaHistory:
+    """Opens a history. Passwords are for one on a server.
+
+    Raises:
+        ConfigError: Two passwords are given, or the history cannot be opened.
+    """
+    if password_file is not None and password_command is not None:
+        raise ConfigError(
+            "--history-password-file and --history-password-command: give one of them"
+        )
+    login: dict[str, Any] = {}
+    if is_on_server(history):
+        login = {"password_file": password_file, "password_command": password_command}
+    return SchemaHistory.open(history, source=source, **login)
 
 
 Command = Callable[..., None]
@@ -146,6 +168,7 @@ _NAMES = {option.name: own.name.partition("/")[0] for option, own in _FLAGS}
 
 _TYPES: Mapping[str, Any] = {
     "columns": list[str] | None,
+    "command": str | None,
     "flag": bool,
     "history": str | None,
     "mask": list[str] | None,

@@ -70,6 +70,7 @@ class SchemaHistory:
         user: str | None = None,
         password: Password | None = None,
         password_file: str | os.PathLike[str] | None = None,
+        password_command: str | Sequence[str] | None = None,
         option_file: str | os.PathLike[str] | None = None,
         **keywords: Any,
     ) -> Self:
@@ -86,6 +87,7 @@ class SchemaHistory:
             user: For a store on a server: as in :func:`binarrow.connect`.
             password: For a store on a server: as in :func:`binarrow.connect`.
             password_file: For a store on a server: as in :func:`binarrow.connect`.
+            password_command: For a store on a server: as in :func:`binarrow.connect`.
             option_file: For a store on a server: as in :func:`binarrow.connect`.
             keywords: For a store on a server, other keywords of :func:`binarrow.connect`: ``tls``,
                 ``tls_ca``, ``compression``, ``connect_timeout``, ...
@@ -102,6 +104,7 @@ class SchemaHistory:
                 user=user,
                 password=password,
                 password_file=password_file,
+                password_command=password_command,
                 option_file=option_file,
                 keywords=keywords,
             )

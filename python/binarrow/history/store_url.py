@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from binarrow._native import ConfigError, NativeHistory, Url
+from binarrow._native import BinarrowError, ConfigError, NativeHistory, Url
 from binarrow.password import Password
 from binarrow.server.target import target
 
@@ -21,6 +22,7 @@ def open_store(
     user: str | None,
     password: Password | None,
     password_file: str | os.PathLike[str] | None,
+    password_command: str | Sequence[str] | None,
     option_file: str | os.PathLike[str] | None,
     keywords: dict[str, Any],
 ) -> NativeHistory:
@@ -43,11 +45,17 @@ def open_store(
             user=user,
             password=password,
             password_file=password_file,
+            password_command=password_command,
             option_file=option_file,
             keywords=keywords,
         )
         spec = place.connection_spec()
-        return NativeHistory.on_server(spec, unquote(database), source)
+        try:
+            return NativeHistory.on_server(spec, unquote(database), source)
+        except BinarrowError as error:
+            if isinstance(error.__cause__, ConfigError):  # of the file or command of the password
+                raise error.__cause__ from None
+            raise
     if parts is not None and parts.scheme != "sqlite":
         raise ConfigError(
             "the URL of a history must be sqlite:///path, mysql://user@host/database, or the path"
@@ -57,6 +65,7 @@ def open_store(
         "user": user,
         "password": password,
         "password_file": password_file,
+        "password_command": password_command,
         "option_file": option_file,
         **keywords,
     }

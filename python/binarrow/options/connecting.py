@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from binarrow.options.option import (
+    COMMAND,
     COUNT,
     FLAG,
     PATH,
@@ -19,7 +20,6 @@ from binarrow.options.option import (
 CONNECT = frozenset({"connect"})
 LOGIN = CONNECT | {"login"}
 
-COMMAND = Kind("command", "str | Sequence[str]")
 PASSWORD = Kind("text", "Password")
 SERVER_COMMANDS = dict.fromkeys(("at", "check", "find", "sync", "tail", "undo", "verify"))
 

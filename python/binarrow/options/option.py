@@ -43,6 +43,7 @@ NAMES = Kind("names", "str | Sequence[str]", "keywords::Patterns")
 CODES = Kind("codes", "Sequence[int]", "Vec<u8>")
 PATH = Kind("path", "str | os.PathLike[str]")
 PEM = Kind("path", "str | os.PathLike[str] | bytes")
+COMMAND = Kind("command", "str | Sequence[str]")
 SERVER = Kind("server", "Server")
 JSON = Kind("json", "Mapping[str, Any]", "storage::Storage")
 
@@ -123,6 +124,7 @@ class Option:
 __all__ = [
     "BYTES",
     "CODES",
+    "COMMAND",
     "COUNT",
     "FLAG",
     "JSON",

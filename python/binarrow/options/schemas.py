@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from binarrow.options.functions import SCHEMAS
 from binarrow.options.option import (
+    COMMAND,
     NAMES,
     PATH,
     TEXT,
@@ -102,5 +103,17 @@ OPTIONS = (
         """,
         spark=Spark(),
         flag=Flag("--history-password-file", HISTORY_COMMANDS, "FILE"),
+    ),
+    Option(
+        "history_password_command",
+        COMMAND,
+        None,
+        """
+        For a ``history`` on a server: a command that prints the password in its first line.
+
+        As ``password_command``, it is run without a shell for each connection.
+        """,
+        spark=Spark(),
+        flag=Flag("--history-password-command", HISTORY_COMMANDS, "COMMAND"),
     ),
 )

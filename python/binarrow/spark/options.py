@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
@@ -48,7 +48,10 @@ TABLES_SCHEMA_OPTIONS = tuple(option.name for option in keywords_of("nested_json
 
 @contextmanager
 def opened(
-    history: History | None, source: str | None = None, password_file: str | None = None
+    history: History | None,
+    source: str | None = None,
+    password_file: str | None = None,
+    password_command: str | Sequence[str] | None = None,
 ) -> Iterator[SchemaHistory | None]:
     """Opens a history by its URL, and closes it afterwards. An open history remains open."""
     if history is None or isinstance(history, SchemaHistory):
@@ -58,7 +61,9 @@ def opened(
             )
         yield history
         return
-    with SchemaHistory.open(history, source=source, password_file=password_file) as own:
+    with SchemaHistory.open(
+        history, source=source, password_file=password_file, password_command=password_command
+    ) as own:
         yield own
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -47,6 +47,7 @@ class SourceOptions:
     history: str | None = None
     history_source: str | None = None
     history_password_file: str | None = None
+    history_password_command: str | Sequence[str] | None = field(default=None, repr=False)
     read: dict[str, Any] = field(default_factory=dict, repr=False)  # it may contain a salt
 
     @property
@@ -73,7 +74,12 @@ class SourceOptions:
 
     def opened_history(self) -> AbstractContextManager[SchemaHistory | None]:
         """Opens the history, if there is one, and closes it afterwards."""
-        return opened(self.history, self.history_source, self.history_password_file)
+        return opened(
+            self.history,
+            self.history_source,
+            self.history_password_file,
+            self.history_password_command,
+        )
 
     @classmethod
     def parse(cls, options: Mapping[str, str], *, is_schema_given: bool = False) -> SourceOptions:
@@ -97,6 +103,7 @@ class SourceOptions:
             history=parsed.get("history"),
             history_source=parsed.get("historySource"),
             history_password_file=parsed.get("historyPasswordFile"),
+            history_password_command=parsed.get("historyPasswordCommand"),
             read=_read_keywords(parsed),
         )
 
@@ -174,9 +181,12 @@ def _check_tables(parsed: Mapping[str, Any]) -> None:
 def _check_history(parsed: Mapping[str, Any]) -> None:
     if "history" in parsed:
         check_no_secret("the URL of the history", parsed["history"], "history_password_file")
-    if "historyPasswordFile" in parsed and "history" not in parsed:
+    passwords = [f"⟦{name}⟧" for option, name in _PASSWORDS_OF_HISTORY.items() if option in parsed]
+    if len(passwords) > 1:
+        raise ConfigError(spark_message(f"{' and '.join(passwords)}: set one of them"))
+    if passwords and "history" not in parsed:
         raise ConfigError(
-            spark_message("⟦history_password_file⟧ is for a history on a server: set ⟦history⟧ too")
+            spark_message(f"{passwords[0]} is for a history on a server: set ⟦history⟧ too")
         )
     if "history" in parsed and ("schemas" in parsed or "schemasFile" in parsed):
         raise ConfigError(
@@ -187,6 +197,11 @@ def _check_history(parsed: Mapping[str, Any]) -> None:
             spark_message("⟦history_source⟧ names a source of a history: set ⟦history⟧ too")
         )
 
+
+_PASSWORDS_OF_HISTORY = {
+    "historyPasswordFile": "history_password_file",
+    "historyPasswordCommand": "history_password_command",
+}
 
 _TYPE_KEYWORDS = {
     option.spark_name: option.name

@@ -10,7 +10,7 @@ import typer
 
 from binarrow import ConfigError, HistoryChange, SchemaHistory
 from binarrow._native import shown_uri
-from binarrow.cli.flags import flag
+from binarrow.cli.flags import flag, open_history
 from binarrow.cli.output import on_one_line
 from binarrow.history.store_url import file_of, is_on_server
 
@@ -36,21 +36,24 @@ Source: TypeAlias = Annotated[
     ),
 ]
 HistoryPasswordFile: TypeAlias = Annotated[Path | None, flag("history_password_file")]
+HistoryPasswordCommand: TypeAlias = Annotated[str | None, flag("history_password_command")]
 
 
 def opened(
-    history: str, source: str | None, password_file: Path | None, *, is_new: bool = False
+    history: str,
+    source: str | None,
+    password_file: Path | None,
+    password_command: str | None,
+    *,
+    is_new: bool = False,
 ) -> SchemaHistory:
     """Opens a history. Without `is_new` it must exist."""
-    is_server = is_on_server(history)
-    if not is_server and not is_new and not file_of(history).exists():
+    if not is_on_server(history) and not is_new and not file_of(history).exists():
         raise ConfigError(
             f"there is no history {shown_uri(history)}: create it with 'binarrow history baseline"
             f" {shown_uri(history)} URL'"
         )
-    return SchemaHistory.open(
-        history, source=source, password_file=password_file if is_server else None
-    )
+    return open_history(history, source, password_file, password_command)
 
 
 def names(table: str) -> tuple[str, str]:
@@ -99,6 +102,7 @@ def as_record(change: HistoryChange, zone: tzinfo | None) -> dict[str, object]:
 
 __all__ = [
     "History",
+    "HistoryPasswordCommand",
     "HistoryPasswordFile",
     "Source",
     "Table",

@@ -10,7 +10,14 @@ import typer
 from binarrow import ConfigError, SchemaHistory
 from binarrow._native import Url
 from binarrow.cli.failure import reports_failure
-from binarrow.cli.history.arguments import History, HistoryPasswordFile, Source, Tables, opened
+from binarrow.cli.history.arguments import (
+    History,
+    HistoryPasswordCommand,
+    HistoryPasswordFile,
+    Source,
+    Tables,
+    opened,
+)
 from binarrow.cli.output import grouped
 from binarrow.cli.server_options import Login, logs_in
 
@@ -49,6 +56,7 @@ def command(
     tables: Tables = None,
     source: Source = None,
     history_password_file: HistoryPasswordFile = None,
+    history_password_command: HistoryPasswordCommand = None,
     *,
     login: Login,
 ) -> None:
@@ -67,7 +75,9 @@ def command(
             "--position is required with an SQL file: the position in the log at which the tables"
             " had these structures"
         )
-    with opened(history, source, history_password_file, is_new=True) as opened_history:
+    with opened(
+        history, source, history_password_file, history_password_command, is_new=True
+    ) as opened_history:
         if is_file and structures is not None:
             taken = opened_history.baseline(
                 Path(structures), position, tables=tables, server=server

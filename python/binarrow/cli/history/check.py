@@ -10,7 +10,14 @@ import typer
 from binarrow import InputError
 from binarrow.cli.arguments import Format, FormatOption
 from binarrow.cli.failure import reports_failure
-from binarrow.cli.history.arguments import History, HistoryPasswordFile, Source, Tables, opened
+from binarrow.cli.history.arguments import (
+    History,
+    HistoryPasswordCommand,
+    HistoryPasswordFile,
+    Source,
+    Tables,
+    opened,
+)
 from binarrow.cli.output import grouped, print_json, print_table
 from binarrow.cli.server_options import Login, Url, logs_in
 from binarrow.history.check import check_history
@@ -34,6 +41,7 @@ def command(
     tables: Tables = None,
     source: Source = None,
     history_password_file: HistoryPasswordFile = None,
+    history_password_command: HistoryPasswordCommand = None,
     json: Annotated[bool, typer.Option("--json", help="Short for --format json.")] = False,
     format: FormatOption = Format.table,  # noqa: A002 - the option's name
     *,
@@ -46,7 +54,7 @@ def command(
     sql_log_bin=0. To correct the history, run 'binarrow history baseline'.
     """
     with (
-        opened(history, source, history_password_file) as opened_history,
+        opened(history, source, history_password_file, history_password_command) as opened_history,
         login.connect(url) as server,
     ):
         result = check_history(opened_history, server, tables=tables)

@@ -12,6 +12,7 @@ from binarrow.cli.arguments import Format, FormatOption, TimeZone, where, zone_o
 from binarrow.cli.failure import reports_failure
 from binarrow.cli.history.arguments import (
     History,
+    HistoryPasswordCommand,
     HistoryPasswordFile,
     Source,
     as_record,
@@ -64,13 +65,14 @@ def command(
     ] = None,
     source: Source = None,
     history_password_file: HistoryPasswordFile = None,
+    history_password_command: HistoryPasswordCommand = None,
     tz: TimeZone = "UTC",
     json: Annotated[bool, typer.Option("--json", help="Short for --format json.")] = False,
     format: FormatOption = Format.table,  # noqa: A002 - the option's name
 ) -> None:
     """Print the changes between two places: of columns and keys, and their statements."""
     is_json, zone = json or format is Format.json, zone_of(tz)
-    with opened(history, source, history_password_file) as opened_history:
+    with opened(history, source, history_password_file, history_password_command) as opened_history:
         begin, end = where(start), where(stop)
         if begin is None:
             raise ConfigError("--from is empty: write FILE:OFFSET or a time")

@@ -12,6 +12,7 @@ from binarrow.cli.arguments import Format, FormatOption, where
 from binarrow.cli.failure import reports_failure
 from binarrow.cli.history.arguments import (
     History,
+    HistoryPasswordCommand,
     HistoryPasswordFile,
     Source,
     Table,
@@ -43,6 +44,7 @@ def command(
     sql: Annotated[bool, typer.Option("--sql", help="Print its CREATE TABLE statement.")] = False,
     source: Source = None,
     history_password_file: HistoryPasswordFile = None,
+    history_password_command: HistoryPasswordCommand = None,
     json: Annotated[bool, typer.Option("--json", help="Short for --format json.")] = False,
     format: FormatOption = Format.table,  # noqa: A002 - the option's name
 ) -> None:
@@ -51,7 +53,7 @@ def command(
     A statement applies at a place if its transaction ends there or before.
     """
     database, name = names(table)
-    with opened(history, source, history_password_file) as opened_history:
+    with opened(history, source, history_password_file, history_password_command) as opened_history:
         found = opened_history.find(database, name, where(at))
     if found is None:
         raise SchemaError(f"there was no table {table} at this place")

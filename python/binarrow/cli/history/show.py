@@ -10,6 +10,7 @@ from binarrow.cli.arguments import Format, FormatOption, TimeZone, zone_of
 from binarrow.cli.failure import reports_failure
 from binarrow.cli.history.arguments import (
     History,
+    HistoryPasswordCommand,
     HistoryPasswordFile,
     Source,
     as_record,
@@ -35,6 +36,7 @@ def command(
         bool, typer.Option("--changes", help="Also list all stored statements, in log order.")
     ] = False,
     history_password_file: HistoryPasswordFile = None,
+    history_password_command: HistoryPasswordCommand = None,
     tz: TimeZone = "UTC",
     json: Annotated[bool, typer.Option("--json", help="Short for --format json.")] = False,
     format: FormatOption = Format.table,  # noqa: A002 - the option's name
@@ -46,7 +48,7 @@ def command(
     its structure.
     """
     zone = zone_of(tz)
-    with opened(history, source, history_password_file) as opened_history:
+    with opened(history, source, history_password_file, history_password_command) as opened_history:
         covered = opened_history.covered
         tables = opened_history.tables() if covered else {}
         held = list(opened_history.changes())

@@ -32,6 +32,10 @@ class HistoryOptions(Protocol):
         """The file with the password of a store on a server."""
 
     @property
+    def history_password_command(self) -> str | Sequence[str] | None:
+        """The command that prints this password."""
+
+    @property
     def table(self) -> str | Sequence[str] | None:
         """The tables, as patterns."""
 
@@ -99,5 +103,6 @@ class HistoryFollower:
                 options.history,
                 source=options.history_source,
                 password_file=options.history_password_file,
+                password_command=options.history_password_command,
             )
         return self._history

@@ -87,6 +87,7 @@ class _HistoryTables:
     history: str | None = None
     history_source: str | None = None
     history_password_file: str | None = None
+    history_password_command: str | Sequence[str] | None = None
 
 
 def live_rows(
