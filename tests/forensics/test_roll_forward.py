@@ -17,13 +17,10 @@ from typer.testing import CliRunner
 import binarrow
 from binarrow.cli import app
 from support import live
+from support.servers.fixtures import loading_servers
 from support.servers.servers import Server
 
-
-@pytest.fixture(scope="module", params=["mysql", "mariadb-11.8"])
-def server(request: pytest.FixtureRequest) -> Iterator[Server]:
-    with live.loading_server(request.param) as started:
-        yield started
+server = loading_servers()
 
 
 @pytest.fixture

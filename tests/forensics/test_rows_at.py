@@ -25,6 +25,7 @@ from support.oracles.cells import column_cells
 from support.oracles.compare import assert_same_rows
 from support.oracles.oracle import Selected
 from support.oracles.replay import remapped
+from support.servers.fixtures import loading_servers
 from support.servers.servers import Server
 from support.workloads import matrix, old_times
 from support.workloads.matrix import Case, Matrix
@@ -41,10 +42,7 @@ LEFT_OUT_IN_5_7 = {"choices", "documents"}
 prints numbers in another way than its log contains them."""
 
 
-@pytest.fixture(scope="module", params=["mysql", "mariadb-11.8"])
-def server(request: pytest.FixtureRequest) -> Iterator[Server]:
-    with live.loading_server(request.param) as started:
-        yield started
+server = loading_servers()
 
 
 @pytest.fixture

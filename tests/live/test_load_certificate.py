@@ -14,16 +14,11 @@ import binarrow
 from binarrow.server.certificate_check import Certificate, Result, check_files, check_server
 from support import live
 from support.oracles.row_hash import hash_of_rows
+from support.servers.fixtures import loading_servers
 from support.servers.servers import Server
 from support.workloads import loads
 
-SERVERS = ("mysql", "mariadb-11.8")
-
-
-@pytest.fixture(scope="module", params=SERVERS)
-def server(request: pytest.FixtureRequest) -> Iterator[Server]:
-    with live.loading_server(request.param) as started:
-        yield started
+server = loading_servers()
 
 
 @pytest.fixture

@@ -13,16 +13,14 @@ import pytest
 
 import binarrow
 from support import live
+from support.servers.fixtures import loading_servers
 from support.servers.servers import Server, Session
 
 ROWS = 1000
 Rows = dict[tuple[str, int], dict[str, Any]]
 
 
-@pytest.fixture(scope="module", params=["mysql", "mariadb-11.8"])
-def server(request: pytest.FixtureRequest) -> Iterator[Server]:
-    with live.loading_server(request.param) as started:
-        yield started
+server = loading_servers()
 
 
 @pytest.fixture

@@ -21,6 +21,7 @@ import pytest
 
 import binarrow
 from support import live
+from support.servers.fixtures import loading_servers
 from support.servers.proxy import Proxy
 from support.servers.servers import Server, Session
 
@@ -31,10 +32,7 @@ WAITING = (
 )
 
 
-@pytest.fixture(scope="module", params=["mysql", "mariadb-11.8"])
-def server(request: pytest.FixtureRequest) -> Iterator[Server]:
-    with live.loading_server(request.param, "--performance-schema=ON") as started:
-        yield started
+server = loading_servers("--performance-schema=ON")
 
 
 @pytest.fixture

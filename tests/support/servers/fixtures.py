@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -10,6 +11,9 @@ from support import live
 from support.logged import database
 from support.servers.servers import FLAVORS, Server
 from support.special import DATABASE, PLAIN
+
+LOADING = ("mysql", "mariadb-11.8")
+"""The servers with which loads of existing rows are tested."""
 
 
 @pytest.fixture(scope="session")
@@ -67,6 +71,17 @@ def live_server(request: pytest.FixtureRequest) -> Iterator[Server]:
     """A server for streams: each of those that are read live in turn."""
     with live.server(request.param) as started:
         yield started
+
+
+def loading_servers(*options: str) -> Any:
+    """A fixture for the `server` of a file: servers whose user may read existing rows at an exact position."""
+
+    @pytest.fixture(scope="module", params=LOADING)
+    def server(request: pytest.FixtureRequest) -> Iterator[Server]:
+        with live.loading_server(request.param, *options) as started:
+            yield started
+
+    return server
 
 
 @pytest.fixture
