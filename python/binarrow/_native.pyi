@@ -898,13 +898,16 @@ class BinlogReader(Generic[_T_co]):
                 row with the ``_op`` ``t``. For DROP DATABASE, the ``_table`` of this row is NULL, because the
                 statement applies to all tables of the database.
 
-                ``"emit_all"`` also returns rows with the ``_op`` ``a`` for statements that drop or rename columns, and
-                for statements that change rows or values in another way (a conversion of values, EXCHANGE
-                PARTITION), which are errors with ``"emit"``. ``after`` is then a document with ``changes_rows``
-                (true or false), ``converted_columns`` and ``dropped_columns`` (lists of names in lower case) and
-                ``renamed_columns`` (an object with the new name for each old name). If ``changes_rows`` is true and
-                ``converted_columns`` is empty, the statement may remove or add rows. There may be two such rows for
-                a statement.
+                ``"emit_all"`` also returns rows with the ``_op`` ``a`` for CREATE TABLE, for statements that drop or
+                rename columns, and for statements that change rows or values in another way (a conversion of values,
+                EXCHANGE PARTITION), which are errors with ``"emit"``. ``after`` is then a document with
+                ``is_created`` and ``changes_rows`` (true or false), ``converted_columns`` and ``dropped_columns``
+                (lists of names in lower case), ``renamed_columns`` (an object with the new name for each old name) and
+                ``converted_types``. This is an object with a type for each converted column whose type before the
+                statement decides whether values change, and is not known: ``type``, ``charset`` (absent if the
+                statement does not contain it), ``nullable``, ``auto_increment`` and ``members``. If ``changes_rows``
+                is true and ``converted_columns`` is empty, the statement may remove or add rows. There may be two such
+                rows for a statement.
 
         Raises:
             ConfigError: The types are not those of Spark, the reader has already returned something, ``include``

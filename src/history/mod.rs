@@ -41,8 +41,8 @@ mod tests;
 pub use baseline::{Baseline, Scope};
 pub use before::tables_before;
 pub use catalog::{
-    AlteredColumn, Catalog, Followed, TableDefinition, TableState, ValueChange, altered_columns,
-    complete_schema,
+    AlteredColumn, Catalog, Followed, NewType, TableDefinition, TableState, ValueChange,
+    altered_columns, complete_schema,
 };
 pub use catalog_text::CatalogText;
 pub use entry::{Entry, EntryBody};

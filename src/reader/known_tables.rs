@@ -4,7 +4,8 @@ use super::batch::ChangeBatch;
 use super::resume::TableKey;
 use crate::change::Emptied;
 use crate::columnar::{ColumnNames, TablePlan};
-use crate::history::ValueChange;
+use crate::history::{NewType, ValueChange};
+use crate::schema::TableSchema;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -47,15 +48,7 @@ impl KnownTables {
         emptied: &Emptied,
         is_read: &dyn Fn(&str) -> bool,
     ) -> Option<ChangedColumns> {
-        let key = (
-            Arc::from(emptied.database.as_str()),
-            Arc::from(emptied.table.as_deref().unwrap_or_default()),
-        );
-        let table = self.tables.get(&key).map(|plan| &plan.table);
-        let has_names = match table {
-            Some(table) => table.columns.iter().all(|column| column.name.is_some()),
-            None => !self.is_positional,
-        };
+        let (table, has_names) = self.before(emptied);
         let mut are_unlikely = true;
         let reasons = emptied.columns.iter().filter_map(|column| {
             // The statement does not show which columns `@1`, `@2` and so on are.
@@ -67,5 +60,30 @@ impl KnownTables {
         });
         let reasons: Vec<_> = reasons.collect();
         (!reasons.is_empty()).then(|| ChangedColumns { text: reasons.join("; "), are_unlikely })
+    }
+
+    /// Returns these columns, of all columns, with the types that the statement gives to them: see
+    /// `AlteredColumn::undecided_type`.
+    pub fn changed<'e>(&self, emptied: &'e Emptied) -> Vec<(&'e str, Option<NewType>)> {
+        let (table, has_names) = self.before(emptied);
+        let changed = emptied.columns.iter().filter_map(|column| {
+            column.reason(table, has_names)?;
+            Some((&*column.name, column.undecided_type(table, has_names)))
+        });
+        changed.collect()
+    }
+
+    /// Returns the structure of the table before the statement, if it is known, and true if its columns have names in the log.
+    fn before(&self, emptied: &Emptied) -> (Option<&TableSchema>, bool) {
+        let key = (
+            Arc::from(emptied.database.as_str()),
+            Arc::from(emptied.table.as_deref().unwrap_or_default()),
+        );
+        let table = self.tables.get(&key).map(|plan| &plan.table);
+        let has_names = match table {
+            Some(table) => table.columns.iter().all(|column| column.name.is_some()),
+            None => !self.is_positional,
+        };
+        (table, has_names)
     }
 }

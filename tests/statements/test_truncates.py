@@ -205,8 +205,12 @@ def test_among_documents_of_many_tables(server, played):
 
 
 def test_statements_that_alter_tables_among_documents(server, played):
-    """Statements that drop or rename columns, convert values or replace rows return rows."""
+    """Statements that create tables, drop or rename columns, convert values or replace rows return rows."""
     log = played(
+        # The log does not contain the types before.
+        "ALTER TABLE t MODIFY COLUMN id BIGINT UNSIGNED AUTO_INCREMENT COMMENT 'no other values'",
+        "SET SESSION sql_mode = ''",
+        "ALTER TABLE t MODIFY COLUMN ID INT",
         "ALTER TABLE t ADD COLUMN a INT, ADD COLUMN b INT, ADD COLUMN `C` DATETIME(6)",
         "INSERT INTO t VALUES (1, 2, 3, NULL)",
         "ALTER TABLE t DROP COLUMN a",
@@ -218,30 +222,48 @@ def test_statements_that_alter_tables_among_documents(server, played):
         "RENAME TABLE t TO u, other TO t",
     )
 
-    def documents(truncates: str, **keywords):
-        with binarrow.read_binlog(
-            log, tables="emptied.t", **{"types": "spark", **keywords}
-        ) as read:
+    def documents(truncates: str, tables: str = "emptied.t", **keywords):
+        with binarrow.read_binlog(log, tables=tables, **{"types": "spark", **keywords}) as read:
             rows = read.nested_json(truncates=truncates).read_all().to_pylist()
         return [(row["_op"], row["after"] and json.loads(row["after"])) for row in rows]
 
     def altered(
-        *dropped: str, changes_rows: bool = False, converted: str = "", **renamed: str
+        *dropped: str,
+        changes_rows: bool = False,
+        is_created: bool = False,
+        converted: tuple[str, ...] = (),
+        types: dict[str, object] | None = None,
+        **renamed: str,
     ) -> tuple[str, object]:
         columns = {
+            "is_created": is_created,
             "converted_columns": [*converted],
+            "converted_types": types or {},
             "dropped_columns": [*dropped],
             "renamed_columns": renamed,
         }
         return "a", {"changes_rows": changes_rows, **columns}
 
+    def new_type(kind: str, *, nullable: bool, auto_increment: bool) -> dict[str, object]:
+        new = {"type": kind, "charset": None, "nullable": nullable, "members": []}
+        return {"id": {**new, "auto_increment": auto_increment}}
+
+    first = new_type("bigint unsigned", nullable=False, auto_increment=True)
+    second = new_type("int", nullable=True, auto_increment=False)
     assert documents("emit_all") == [
-        ("c", {"id": 1, "a": 2, "b": 3, "C": None}),
+        altered(changes_rows=True, converted=("id",), types=first),
+        altered(changes_rows=True, converted=("id",), types=second),
+        ("c", {"ID": 1, "a": 2, "b": 3, "C": None}),
         altered("a"),
-        altered(changes_rows=True, converted="a"),  # another column gets the name
+        altered(changes_rows=True, converted=("a",)),  # another column gets the name
         altered(b='d"'),
-        altered(changes_rows=True, converted="c"),  # seconds are rounded
+        altered(changes_rows=True, converted=("c",)),  # seconds are rounded
         altered(changes_rows=True),  # another table gets the name
+    ]
+    assert documents("emit_all", "emptied.other") == [
+        altered(is_created=True),
+        altered("a"),
+        ("t", None),
     ]
     with pytest.raises(binarrow.SchemaError, match="may get other values by ALTER TABLE"):
         documents("emit")

@@ -96,10 +96,10 @@ OPTIONS = (
 
         The ``_change_type`` of this row is ``truncate``; with ``tables``, its ``_op`` is ``t``.
 
-        ``"emit_all"``, only with ``tables``, also returns rows with the ``_op`` ``a``, for
-        statements that change rows or values in another way, and for statements that drop or rename
-        columns. ``after`` is then a document with ``changes_rows``, ``converted_columns``,
-        ``dropped_columns`` and ``renamed_columns``; see :meth:`BinlogReader.nested_json`.
+        ``"emit_all"``, only with ``tables``, also returns rows with the ``_op`` ``a``, for CREATE
+        TABLE, for statements that change rows or values in another way, and for statements that
+        drop or rename columns. ``after`` is then a document that describes the statement; see
+        :meth:`BinlogReader.nested_json`.
         """,
         spark=Spark(),
     ),

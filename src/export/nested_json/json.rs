@@ -10,6 +10,7 @@
 use super::AlteredTable;
 use super::cells::DocumentColumn;
 use crate::export::cell::{json, write_base64};
+use crate::history::NewType;
 use crate::value::json::quote;
 use crate::value::{Cell, Date, DateTime, digits};
 
@@ -30,15 +31,26 @@ pub(super) fn write(columns: &[DocumentColumn<'_>], held: &[u8], row: usize, out
     out.push(b'}');
 }
 
-/// Appends the document of a statement that alters a table.
+/// Appends the document of a statement that creates or alters a table.
 pub(super) fn write_altered(altered: &AlteredTable<'_>, out: &mut Vec<u8>) {
-    let changes_rows = if altered.changes_rows { "true" } else { "false" };
-    out.extend_from_slice(b"{\"changes_rows\":");
-    out.extend_from_slice(changes_rows.as_bytes());
+    let AlteredTable { is_created, changes_rows, .. } = altered;
+    let flags = format!("{{\"is_created\":{is_created},\"changes_rows\":{changes_rows}");
+    out.extend_from_slice(flags.as_bytes());
     out.extend_from_slice(b",\"converted_columns\":");
-    write_names(altered.converted_columns, out);
-    out.extend_from_slice(b",\"dropped_columns\":");
-    write_names(altered.dropped_columns, out);
+    write_names(altered.converted_columns.iter().map(|(name, _)| name), out);
+    out.extend_from_slice(b",\"converted_types\":{");
+    let types = altered.converted_columns.iter();
+    let known = types.filter_map(|(name, new)| new.as_ref().map(|new| (name, new)));
+    for (place, (name, new_type)) in known.enumerate() {
+        if place > 0 {
+            out.push(b',');
+        }
+        quote(name.as_bytes(), out);
+        out.push(b':');
+        write_type(new_type, out);
+    }
+    out.extend_from_slice(b"},\"dropped_columns\":");
+    write_names(altered.dropped_columns.iter(), out);
     out.extend_from_slice(b",\"renamed_columns\":{");
     for (place, (from, to)) in altered.renamed_columns.iter().enumerate() {
         if place > 0 {
@@ -51,9 +63,29 @@ pub(super) fn write_altered(altered: &AlteredTable<'_>, out: &mut Vec<u8>) {
     out.extend_from_slice(b"}}");
 }
 
-fn write_names(names: &[String], out: &mut Vec<u8>) {
+/// Appends the type that a statement gives to a column. `charset` is left out if it is not known.
+fn write_type(new_type: &NewType, out: &mut Vec<u8>) {
+    let NewType { sql, charset, nullable, auto_increment, members } = new_type;
+    out.extend_from_slice(b"{\"type\":");
+    quote(sql.as_bytes(), out);
+    if let Some(charset) = charset {
+        out.extend_from_slice(b",\"charset\":");
+        match charset {
+            Some(charset) => quote(charset.as_bytes(), out),
+            None => out.extend_from_slice(b"null"),
+        }
+    }
+    for (key, flag) in [("nullable", nullable), ("auto_increment", auto_increment)] {
+        out.extend_from_slice(format!(",\"{key}\":{flag}").as_bytes());
+    }
+    out.extend_from_slice(b",\"members\":");
+    write_names(members.iter(), out);
+    out.push(b'}');
+}
+
+fn write_names<'n>(names: impl Iterator<Item = &'n String>, out: &mut Vec<u8>) {
     out.push(b'[');
-    for (place, name) in names.iter().enumerate() {
+    for (place, name) in names.enumerate() {
         if place > 0 {
             out.push(b',');
         }

@@ -22,6 +22,7 @@ use crate::columnar::{
     Envelope, EnvelopeColumn, Json, Layout, TypeOptions, VarBytes, VariantColumn, concat,
 };
 use crate::error::{DecodeError, Error, ErrorKind, Result};
+use crate::history::NewType;
 use crate::reader::{BatchLimits, ChangeBatch, DecodeOptions, Progress};
 use crate::source::start_of;
 use crate::value::json::RowEncoder;
@@ -55,10 +56,13 @@ pub struct NestedJson {
 /// The effect of a statement on the rows and columns that a table had before it.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct AlteredTable<'s> {
+    /// True for CREATE TABLE. With IF NOT EXISTS, the table may have existed before.
+    pub is_created: bool,
     /// True if rows, or values of existing columns, may change without row events.
     pub changes_rows: bool,
-    /// The names, in lower case, of the columns whose values may change; empty if rows may be removed or added.
-    pub converted_columns: &'s [String],
+    /// The names, in lower case, of the columns whose values may change; empty if rows may be removed or added. With a type if
+    /// the type before the statement decides, and is not known.
+    pub converted_columns: &'s [(String, Option<NewType>)],
     /// The names of columns that it drops, in lower case.
     pub dropped_columns: &'s [String],
     /// The old and the new names of columns that it renames, in lower case.
@@ -193,7 +197,7 @@ impl NestedJson {
         Ok(self.is_full())
     }
 
-    /// Appends a row for a statement that alters a table or, without `altered`, empties it. Without a table, it
+    /// Appends a row for a statement that creates or alters a table or, without `altered`, empties it. Without a table, it
     /// applies to all tables of the database. The row is before all other rows of its transaction.
     ///
     /// # Errors

@@ -27,6 +27,37 @@ pub struct AlteredColumn {
     effect: Effect,
 }
 
+/// The type that a statement gives to a column.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewType {
+    /// The type as a statement writes it.
+    pub sql: String,
+    /// The character set: `Some(None)` if the column has none, `None` if the statement does not contain it.
+    pub charset: Option<Option<&'static str>>,
+    /// False for NOT NULL.
+    pub nullable: bool,
+    /// True for AUTO_INCREMENT.
+    pub auto_increment: bool,
+    /// The members of an ENUM or SET.
+    pub members: Vec<String>,
+}
+
+impl NewType {
+    fn of(after: &ColumnDefinition) -> Self {
+        let members = after.data_type.members();
+        // As in the structures of servers, bytes have no character set.
+        let charset =
+            |own: Charset| (own != Charset::Binary || !members.is_empty()).then(|| own.name());
+        Self {
+            sql: after.full_type(),
+            charset: (!after.charset.is_unknown).then(|| after.charset.charset.and_then(charset)),
+            nullable: !after.not_null,
+            auto_increment: after.auto_increment,
+            members: members.to_vec(),
+        }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Effect {
     /// Values change, or may change.
@@ -100,6 +131,25 @@ impl AlteredColumn {
             None if why == MAYBE_AUTO_INCREMENT => Unlikely(why),
             None => Unlikely(CHARSET),
         })
+    }
+
+    /// The type that the statement gives to the column, if the type before decides whether values change, and the log does not
+    /// contain this type. `before`, `has_names`: as for `reason`.
+    pub fn undecided_type(&self, before: Option<&TableSchema>, has_names: bool) -> Option<NewType> {
+        let Effect::Redefined(after, session) = &self.effect else { return None };
+        let without_auto_increment = || {
+            let after = Box::new(ColumnDefinition { auto_increment: false, ..(**after).clone() });
+            let effect = Effect::Redefined(after, session.clone());
+            Self { effect, ..self.clone() }.reason(before, has_names)
+        };
+        let is_undecided = match self.reason(before, has_names)? {
+            ValueChange::Possible(why) if why == UNKNOWN => true,
+            ValueChange::Possible(why) if why == MAYBE_AUTO_INCREMENT => {
+                !matches!(without_auto_increment(), Some(ValueChange::Possible(_)))
+            }
+            _ => false,
+        };
+        (is_undecided && !after.is_generated).then(|| NewType::of(after))
     }
 
     /// The name that the column has before the statement.

@@ -23,7 +23,7 @@ mod random_tests;
 #[cfg(test)]
 mod tests;
 
-pub use altered_values::{AlteredColumn, ValueChange, altered_columns};
+pub use altered_values::{AlteredColumn, NewType, ValueChange, altered_columns};
 pub use complete::complete_schema;
 pub use definition::TableDefinition;
 

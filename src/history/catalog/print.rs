@@ -9,6 +9,8 @@ use crate::ddl::key::{Constraint, Key, KeyColumn, KeyKind};
 use crate::schema::{quoted, quoted_name};
 use std::fmt::Write;
 
+const COMPRESSED: &str = " /*M!100301 COMPRESSED*/";
+
 impl TableDefinition {
     /// The CREATE TABLE statement, with all character sets. Properties without a syntax are in versioned comments that no server
     /// reads.
@@ -54,15 +56,7 @@ impl TableDefinition {
 
 impl ColumnDefinition {
     fn to_sql(&self, is_mariadb: bool) -> String {
-        let mut sql = format!("{} {}", quoted_name(&self.name), self.type_sql());
-        if let Some((precision, scale)) = self.digits {
-            let _ = write!(sql, "({precision},{scale})");
-        }
-        if self.zerofill {
-            sql.push_str(" unsigned zerofill");
-        } else if self.unsigned {
-            sql.push_str(" unsigned");
-        }
+        let mut sql = format!("{} {}", quoted_name(&self.name), self.number_sql());
         match &self.charset {
             // The names BINARY and BLOB imply the character set.
             CharsetClause { charset: Some(Charset::Binary), .. }
@@ -74,7 +68,7 @@ impl ColumnDefinition {
             _ => {}
         }
         if self.compressed {
-            sql.push_str(" /*M!100301 COMPRESSED*/");
+            sql.push_str(COMPRESSED);
         }
         match (self.row_period, &self.expression) {
             (Some(RowPeriod::Start), _) => sql.push_str(" GENERATED ALWAYS AS ROW START"),
@@ -119,6 +113,29 @@ impl ColumnDefinition {
         }
         if let Some(check) = &self.check {
             let _ = write!(sql, " {}", check.to_sql());
+        }
+        sql
+    }
+
+    /// The type with the attributes that SHOW CREATE TABLE writes after it, without the character set.
+    pub(super) fn full_type(&self) -> String {
+        let mut sql = self.number_sql();
+        if self.compressed {
+            sql.push_str(COMPRESSED);
+        }
+        sql
+    }
+
+    /// The type with the attributes of numbers.
+    fn number_sql(&self) -> String {
+        let mut sql = self.type_sql();
+        if let Some((precision, scale)) = self.digits {
+            let _ = write!(sql, "({precision},{scale})");
+        }
+        if self.zerofill {
+            sql.push_str(" unsigned zerofill");
+        } else if self.unsigned {
+            sql.push_str(" unsigned");
         }
         sql
     }

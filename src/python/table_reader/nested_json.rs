@@ -2,6 +2,7 @@
 
 use super::{Changes, Input, locked};
 use crate::change::{Emptied, Item, SchemaChange, TableFilter, Uncertainty};
+use crate::ddl::DdlKind;
 use crate::error::Error;
 use crate::export::{AlteredTable, NestedJson};
 use crate::python::emptied_rows::{Answer, Truncates};
@@ -190,8 +191,9 @@ impl Pending {
             Answer::Warning(message) => return Ok(vec![message]),
             Answer::Row(()) => self.append(emptied, None, (item, before))?,
             Answer::OtherRows => {
-                let converted: Vec<String> =
-                    emptied.columns.iter().map(|column| column.name.to_lowercase()).collect();
+                let changed = self.known.changed(emptied).into_iter();
+                let converted: Vec<_> =
+                    changed.map(|(name, new_type)| (name.to_lowercase(), new_type)).collect();
                 let altered = AlteredTable {
                     changes_rows: true,
                     converted_columns: &converted,
@@ -216,7 +218,7 @@ impl Pending {
         self.nested_json.append_statement(table, altered, moment)
     }
 
-    /// Adds a statement that drops or renames columns.
+    /// Adds a statement that creates tables, or drops or renames columns.
     fn take_in_change(
         &mut self,
         change: &SchemaChange,
@@ -224,12 +226,15 @@ impl Pending {
         before: Option<Progress>,
     ) -> Result<Vec<String>, Error> {
         let altered = AlteredTable {
+            is_created: change.kind == DdlKind::Create,
             changes_rows: false,
             converted_columns: &[],
             dropped_columns: &change.dropped_columns,
             renamed_columns: &change.renamed_columns,
         };
-        if altered.dropped_columns.is_empty() && altered.renamed_columns.is_empty() {
+        let moves_columns =
+            !(altered.dropped_columns.is_empty() && altered.renamed_columns.is_empty());
+        if !altered.is_created && !moves_columns {
             return Ok(Vec::new());
         }
         for name in &change.tables {

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.functions import expr
 
+from binarrow import Column
 from binarrow.syncing.names import Name
 
 if TYPE_CHECKING:
@@ -19,10 +20,41 @@ Moment = tuple[int, int]
 
 
 @dataclass(frozen=True)
+class NewType:
+    """The type that a statement gives to a column."""
+
+    column: Column
+    """The column after the statement; its name is in lower case."""
+    has_charset: bool = True
+    """False if the statement does not contain the character set of text."""
+
+    @classmethod
+    def from_stored(cls, name: str, stored: Mapping[str, Any]) -> NewType:
+        """Parses the result of :meth:`to_store`, or the part of a document."""
+        column = Column(
+            name,
+            stored["type"],
+            nullable=stored["nullable"],
+            charset=stored.get("charset"),
+            members=stored["members"],
+            auto_increment=stored["auto_increment"],
+        )
+        return cls(column, "charset" in stored)
+
+    def to_store(self) -> dict[str, Any]:
+        """Returns the type as JSON."""
+        names = ("type", "nullable", "members", "auto_increment")
+        stored = {name: getattr(self.column, name) for name in names}
+        return stored | ({"charset": self.column.charset} if self.has_charset else {})
+
+
+@dataclass(frozen=True)
 class Alteration:
-    """The effect of an ALTER TABLE, or of a similar statement, on existing rows."""
+    """The effect of an ALTER TABLE, a CREATE TABLE, or a similar statement on existing rows."""
 
     place: Moment
+    is_created: bool = False
+    """True for CREATE TABLE. With IF NOT EXISTS, the table may have existed before."""
     changes_rows: bool = False
     """True if rows, or values of existing columns, may change without row events."""
     dropped_columns: tuple[str, ...] = ()
@@ -30,6 +62,9 @@ class Alteration:
     """The old and the new names. All names of columns are in lower case."""
     converted_columns: tuple[str, ...] = ()
     """The columns whose values may change; empty if rows may be removed or added."""
+    new_types: tuple[NewType, ...] = ()
+    """The types that it gives to those of these columns whose types before it decide whether their
+    values change. The stream does not know these types."""
 
     @classmethod
     def from_json(cls, text: str, place: Moment) -> Alteration:
@@ -38,10 +73,12 @@ class Alteration:
         renamed = tuple(stored["renamed_columns"].items())
         return cls(
             place,
+            stored["is_created"],
             stored["changes_rows"],
             tuple(stored["dropped_columns"]),
             renamed,
             tuple(stored["converted_columns"]),
+            tuple(NewType.from_stored(*pair) for pair in stored["converted_types"].items()),
         )
 
     @property
@@ -66,7 +103,7 @@ class Documents:
     shapes: tuple[tuple[frozenset[str], Moment], ...] = ()
     """The sets of columns that rows have, each with the place of its last row."""
     altered: tuple[Alteration, ...] = ()
-    """The statements that change rows, or drop or rename columns."""
+    """The statements that create the table, change rows, or drop or rename columns."""
 
     @property
     def columns(self) -> list[frozenset[str]]:
@@ -78,6 +115,14 @@ class Documents:
         """The statements that change rows or columns, after the table was last emptied."""
         emptied = self.emptied
         return [one for one in self.altered if emptied is None or one.place >= emptied]
+
+    def from_creation(self) -> Documents:
+        """Returns the changes of a table that did not exist before: CREATE TABLE empties it."""
+        created = (one.place for one in self.altered if one.is_created)
+        # A later CREATE TABLE IF NOT EXISTS has no effect.
+        return (
+            self if self.emptied is not None else replace(self, emptied=min(created, default=None))
+        )
 
     def after(self, version: int) -> Documents | None:
         """Returns the changes after a version; None if there are none."""
@@ -139,9 +184,11 @@ def summarize(frame: DataFrame) -> Batch:
             "place",
             "CASE WHEN _op IN ('t', 'a') THEN _op END AS statement",
             "CASE WHEN _op = 'a' THEN document END AS altered",
+            # The order of equal statements matters.
+            "CASE WHEN _op = 'a' THEN place END AS altered_at",
             "CASE WHEN _op <> 'a' THEN json_object_keys(document) END AS columns",
         )
-        .groupBy("_database", "name", "statement", "altered", "columns")
+        .groupBy("_database", "name", "statement", "altered", "altered_at", "columns")
         .agg(expr("max(place) AS last"))
     )
     found: dict[Name, list[Documents]] = {}
@@ -170,4 +217,4 @@ def _place(one: Alteration) -> Moment:
     return one.place
 
 
-__all__ = ["Alteration", "Batch", "Documents", "Moment", "summarize"]
+__all__ = ["Alteration", "Batch", "Documents", "Moment", "NewType", "summarize"]
