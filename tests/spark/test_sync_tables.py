@@ -12,7 +12,7 @@ from binarrow import Column, SchemaError, TableSchema
 from binarrow.spark.schema import GENERATED, HAS_DEFAULT, NULLABLE
 from binarrow.spark.syncing import tables as module
 from binarrow.spark.syncing.column_changes import COLUMNS, ColumnChanges
-from binarrow.spark.syncing.documents import Alteration, Batch, Documents
+from binarrow.spark.syncing.documents import Alteration, Batch, Documents, NewType
 from binarrow.spark.syncing.filled_columns import FILL, FilledColumns
 from binarrow.spark.syncing.parked import ParkedTables
 from binarrow.spark.syncing.place import Place
@@ -214,13 +214,15 @@ INT, BIGINT, SMALLINT, MORE = (
 
 def test_wider_columns():
     table = Altered()
-    assert table.check("widen", INT, created=True) is None
+    assert table.check("widen", INT, created=True, version=3) is None
     # Without the structure before it, the statement may change values. It may be in a later batch.
     wider, later = (
         Alteration((version, -1), changes_rows=True, converted_columns=("id",))
         for version in (5, 7)
     )
     assert "changes existing values" in str(table.check("widen", INT, MORE, statement=wider))
+    wider = replace(wider, new_types=(NewType(Column(**BIGINT)),))
+    assert table.check("widen", BIGINT, MORE, version=6) is None
     assert table.check("widen", BIGINT, MORE, statement=wider, version=6) is None
     assert table.check("widen", BIGINT, MORE, statement=wider) is None
     assert "changes existing values" in str(table.check("widen", BIGINT, MORE, statement=later))
@@ -252,10 +254,15 @@ def test_statements_beside_a_wider_column():
     """Only the columns whose types are wider may be converted."""
     for converted, expected in (("id", None), ("more", "changes existing values"), ("", "remove")):
         table = Altered()
-        table.check("widen", INT, MORE, created=True)
+        table.check("widen", INT, MORE, created=True, version=3)
         columns = tuple(converted.split())
-        statement = Alteration((5, -1), changes_rows=True, converted_columns=columns)
-        found = table.check("widen", BIGINT, MORE, statement=statement)
+        statement = Alteration(
+            (5, -1),
+            changes_rows=True,
+            converted_columns=columns,
+            new_types=(NewType(Column(**BIGINT)),),
+        )
+        found = table.check("widen", BIGINT, MORE, statement=statement, version=6)
         assert found is None if expected is None else expected in str(found)
 
 

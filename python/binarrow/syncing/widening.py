@@ -82,7 +82,7 @@ def refusal(
     for name, column in old.items():
         if name not in new:
             return f"the column {name} is dropped or renamed"
-        why = _narrowed(column, new[name])
+        why = narrowed(column, new[name])
         if why is not None:
             return why
     for name, column in new.items():
@@ -100,7 +100,7 @@ def _values(column: Column) -> tuple[object, ...]:
     return column.type, column.charset, column.nullable, column.generated
 
 
-def _narrowed(before: Column, after: Column) -> str | None:
+def narrowed(before: Column, after: Column) -> str | None:
     """Returns why a column may not hold all its values any more, or gets others."""
     name = before.name
     if before.generated != after.generated:
@@ -205,4 +205,4 @@ def _brief(column: Column) -> str:
     return f"{_word(column)}(...)".upper() if column.members else column.type.upper()
 
 
-__all__ = ["holds_all", "refusal"]
+__all__ = ["holds_all", "narrowed", "refusal"]
