@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 from unittest.mock import MagicMock
 
@@ -82,6 +82,16 @@ def test_rows_of_a_table_that_was_dropped():
         Written(**dropped).write(-1)
     with pytest.raises(TableError, match="was emptied: continue with on_truncate"):
         Written(**dropped).write(5, on_truncate="fail")
+
+
+def test_creation_of_a_table_that_was_dropped():
+    """Its first CREATE TABLE empties it, unless a later statement does."""
+    created = tuple(Alteration((version, -1), is_created=True) for version in (3, 4))
+    documents = Documents((5, 0), altered=(Alteration((2, -1)), *created))
+    assert documents.from_creation().emptied == (3, -1)
+    emptied = replace(documents, emptied=(2, -1))
+    assert emptied.from_creation() == emptied
+    assert replace(documents, altered=()).from_creation().emptied is None
 
 
 def test_kept_rows_stay_if_rows_are_read_again():

@@ -12,11 +12,13 @@ import logging
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Literal
 
+from pyspark.sql.functions import expr
+
 from binarrow.spark.mirror.apply import apply_changes
 from binarrow.spark.mirror.changes import Changes
 from binarrow.spark.mirror.columns import compare
 from binarrow.spark.nested_json import table_of
-from binarrow.spark.syncing.documents import Documents, summarize
+from binarrow.spark.syncing.documents import Documents, Moment, summarize
 from binarrow.spark.syncing.history import append
 from binarrow.spark.syncing.parked import value_errors
 from binarrow.spark.syncing.spellings import rows_of
@@ -78,8 +80,12 @@ class BatchWriter:
         for table in self._tables.opened(spark, names, query):
             with self._parked.parking(table.name):
                 version = self._filled.version(table.name, table.structure)
-                documents = self._permitted(table, batch.of(table.name, version))
+                documents = batch.of(table.name, version)
                 rows = frame.where(f"_commit_version > {version}L") if version >= 0 else frame
+                if documents is not None and self._tables.was_dropped(table):
+                    documents = documents.from_creation()
+                    rows = _with_truncate(rows, documents.emptied)
+                documents = self._permitted(table, documents)
                 if documents is not None and documents.emptied is None:
                     rows = rows.where("_op <> 't'")  # of a policy
                 match self._policies.mode:
@@ -333,6 +339,20 @@ def query_of(frame: DataFrame, name: str | None) -> str:
         return str(spark.sparkContext.getLocalProperty("sql.streaming.queryId"))
     [query] = [each for each in spark.streams.active if each.name == name]
     return str(query.id)
+
+
+def _with_truncate(frame: DataFrame, place: Moment | None) -> DataFrame:
+    """Returns changes in which a CREATE TABLE at a place empties the table."""
+    if place is None:
+        return frame
+    version, ordinal = place
+    is_it = f"(_op = 'a' AND _commit_version = {version}L AND _change_ordinal = {ordinal}L)"
+    return frame.withColumns(
+        {
+            "_op": expr(f"if({is_it}, 't', _op)"),
+            "after": expr(f"if({is_it}, NULL, after)"),
+        }
+    )
 
 
 def _from(frame: DataFrame, documents: Documents | None) -> DataFrame:
