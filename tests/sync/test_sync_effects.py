@@ -5,6 +5,7 @@ In each case, statements are executed between two runs of sync, so all of their 
 
 from __future__ import annotations
 
+import threading
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -279,9 +280,17 @@ def test_many_children_of_one_level(
 ROWS = 2000
 
 
-@pytest.mark.parametrize(("shape", "at"), [("levels", 2), ("levels", 4), ("tree", 2)])
-def test_deletes_during_the_initial_load(unlogged_source: Source, shape: str, at: int) -> None:
-    """Rows that connect a deleted row with its descendants may not be in the target yet."""
+@pytest.mark.parametrize(
+    ("shape", "at", "every"),
+    [("levels", 2, 0.1), ("levels", 4, 0.1), ("tree", 2, 0.1), ("levels", 1, 20), ("tree", 1, 20)],
+)
+def test_deletes_during_the_initial_load(
+    unlogged_source: Source, shape: str, at: int, every: float
+) -> None:
+    """Rows that connect a deleted row with its descendants may not be in the target yet.
+
+    With a large `every`, the delete is in the commit that ends the load.
+    """
     source = unlogged_source
     values = ", ".join(f"({number}, NULL)" for number in range(1, ROWS))
     if shape == "levels":
@@ -311,9 +320,11 @@ def test_deletes_during_the_initial_load(unlogged_source: Source, shape: str, at
         nonlocal commits
         commits += 1
         if commits == at:
-            source.execute("USE shop", delete)
+            late.start()
 
-    source.sync(every=0.1, max_rows_per_second=1000, on_commit=execute_once)
+    late = threading.Timer(0 if every < 1 else 0.7, source.execute, ("USE shop", delete))
+    source.sync(every=every, max_rows_per_second=1000, on_commit=execute_once)
+    late.join()
     assert commits > at
     source.sync()
     source.check(*tables)

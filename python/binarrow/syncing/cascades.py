@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from binarrow._native import Position, UnloggedChange
 from binarrow.syncing.effects import add_effects
 from binarrow.syncing.errors import SyncError
-from binarrow.syncing.names import Name
+from binarrow.syncing.names import Name, split
 from binarrow.syncing.versions import version_before
 
 if TYPE_CHECKING:
@@ -35,11 +35,14 @@ class Cascades:
         self._found: list[UnloggedChange] = []
         self._is_divided = False
         """True if the last commit may contain deletes whose effects it does not contain."""
+        self._loading: set[Name] = set()
+        """The tables that were being loaded at the last commit."""
 
     def begin(self, position: Position) -> None:
         """Begins to follow the log at a position."""
         self._found = []
         self._is_divided = bool(position.ahead)
+        self._loading = _loading(position)
 
     def add(self, change: UnloggedChange) -> None:
         """Adds a change.
@@ -69,8 +72,10 @@ class Cascades:
         last = version_before(position)
         complete = [one for one in self._found if one.commit_version <= last]
         self._found = [one for one in self._found if one.commit_version > last]
-        for group in _components(complete):
-            if is_divided or not add_effects(self._tables, group, position):
+        loading = self._loading | _loading(position)
+        self._loading = _loading(position)
+        for group in self._components(complete):
+            if is_divided or not add_effects(self._tables, group, position, loading):
                 self._read_again(group)
 
     def _read_again(self, group: list[UnloggedChange]) -> None:
@@ -84,23 +89,26 @@ class Cascades:
     def _names(self, change: UnloggedChange) -> set[Name]:
         return {self._tables.name_of(text) for text in change.changed_tables}
 
+    def _components(self, changes: list[UnloggedChange]) -> list[list[UnloggedChange]]:
+        """Divides changes into groups that have no table in common."""
+        groups: list[tuple[set[Name], list[UnloggedChange]]] = []
+        for one in changes:
+            names = {(one.database, one.table), *self._names(one)}
+            same = [group for group in groups if group[0] & names]
+            if not same:
+                groups.append((names, [one]))
+                continue
+            first, *others = same
+            first[0].update(names, *(other_names for other_names, _ in others))
+            for _, other in others:
+                first[1].extend(other)
+            first[1].append(one)
+            groups = [group for group in groups if not any(group is other for other in others)]
+        return [group for _, group in groups]
 
-def _components(changes: list[UnloggedChange]) -> list[list[UnloggedChange]]:
-    """Divides changes into groups that have no table in common."""
-    groups: list[tuple[set[str], list[UnloggedChange]]] = []
-    for one in changes:
-        names = {f"{one.database}.{one.table}", *one.changed_tables}
-        same = [group for group in groups if group[0] & names]
-        if not same:
-            groups.append((names, [one]))
-            continue
-        first, *others = same
-        first[0].update(names, *(other_names for other_names, _ in others))
-        for _, other in others:
-            first[1].extend(other)
-        first[1].append(one)
-        groups = [group for group in groups if not any(group is other for other in others)]
-    return [group for _, group in groups]
+
+def _loading(position: Position) -> set[Name]:
+    return {split(text) for text in position.loading or ()}
 
 
 __all__ = ["Cascades"]

@@ -14,7 +14,6 @@ from binarrow.syncing.actions import Action, actions_of
 from binarrow.syncing.clock import AT, Clock
 from binarrow.syncing.errors import TargetDiffersError
 from binarrow.syncing.images import Images, UnknownEffectsError
-from binarrow.syncing.names import Name, split
 from binarrow.syncing.reduce import CHANGE
 from binarrow.syncing.snapshot import ReadableTarget
 
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from binarrow._native import Position, UnloggedChange
+    from binarrow.syncing.names import Name
     from binarrow.syncing.snapshot import Snapshot
     from binarrow.syncing.tables import Tables
 
@@ -31,7 +31,12 @@ MAX_LEVELS = 50
 """The number of levels of children, for example in a table that refers to itself."""
 
 
-def add_effects(tables: Tables, changes: Sequence[UnloggedChange], position: Position) -> bool:
+def add_effects(
+    tables: Tables,
+    changes: Sequence[UnloggedChange],
+    position: Position,
+    loading: Collection[Name],
+) -> bool:
     """Adds the effects of deletes to the next commit, which contains these deletes.
 
     Tables whose effects depend on rows that are still to be loaded are loaded later.
@@ -40,6 +45,7 @@ def add_effects(tables: Tables, changes: Sequence[UnloggedChange], position: Pos
         tables: The tables of the target.
         changes: The deletes.
         position: The position of the next commit.
+        loading: The tables that were being loaded since the last commit.
 
     Returns:
         False, without any change, if the effects cannot be computed.
@@ -50,7 +56,7 @@ def add_effects(tables: Tables, changes: Sequence[UnloggedChange], position: Pos
     actions = actions_of(tables, changes, position)
     if actions is None:
         return False
-    waiting = _waiting(actions, {split(text) for text in position.loading or ()}, tables)
+    waiting = _waiting(actions, loading, tables)
     known = [one for one in actions if one.table not in waiting]
     if known and not _add(tables, changes, known, store):
         return False
@@ -61,7 +67,7 @@ def add_effects(tables: Tables, changes: Sequence[UnloggedChange], position: Pos
 
 def _waiting(actions: Collection[Action], loading: Collection[Name], tables: Tables) -> set[Name]:
     """Returns the tables whose deleted rows cannot be found before other tables are loaded."""
-    children = {one.table for one in actions}
+    children = {one.table for one in actions if not one.sets_null}
     found: set[Name] = set()
     for one in actions:
         needs_rows = not {*one.parent_columns} <= {*tables.records[one.parent].key}

@@ -20,13 +20,14 @@ class CachedTransaction(Transaction):
     pyiceberg computes it at each access, about twenty times in a commit, and copies all snapshots.
     """
 
-    _known: tuple[int, TableMetadata] | None = None
+    _known: tuple[tuple[int, int], TableMetadata] | None = None
 
     @property
     def table_metadata(self) -> TableMetadata:
         """The metadata after the updates so far."""
-        if self._known is None or self._known[0] != len(self._updates):
-            self._known = (len(self._updates), super().table_metadata)
+        place = (id(self._table.metadata), len(self._updates))
+        if self._known is None or self._known[0] != place:
+            self._known = (place, super().table_metadata)
         return self._known[1]
 
 

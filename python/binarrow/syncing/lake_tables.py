@@ -57,6 +57,7 @@ class _Changed:
     def rename(self, name: Name, to: Name, version: int) -> None:
         """Notes that a table has another name. All operations before it are on the disk."""
         self.tables.pop(name, None)
+        self.tables.pop(to, None)
         self.versions[to] = self.versions.pop(name, version)
 
 
