@@ -38,7 +38,7 @@ if FORMAT == "parquet":
     collect_ignore += [
         *("test_sync.py", "test_sync_files.py", "test_sync_recipe.py"),
         *("test_sync_columns.py", "test_sync_policies.py", "test_sync_versions.py"),
-        "test_sync_statements.py",
+        *("test_sync_reload.py", "test_sync_statements.py"),
     ]
 
 

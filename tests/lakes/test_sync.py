@@ -170,7 +170,6 @@ def test_errors(lake: Any, server: Server, tmp_path: Path) -> None:
             "on_table_error='park' needs a local",
         ),
         ("delta+file:///x", {"schema_changes": "wide"}, "schema_changes is"),
-        ("delta+file:///x", {"mode": "scd2", "reload": "a.*"}, "reload needs mode='mirror'"),
         ("delta+file:///x", {"every": -1}, "every is"),
         ("delta+file:///x", {"options": {"Table": "a.b"}}, "which is set by sync"),
         ("delta+file:///x", {"options": {"chunkRow": "4"}}, "unknown option"),

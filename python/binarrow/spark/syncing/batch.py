@@ -9,7 +9,7 @@ batch, and is not repeated.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
 from pyspark.sql.functions import expr
@@ -20,7 +20,6 @@ from binarrow.spark.mirror.columns import compare
 from binarrow.spark.nested_json import table_of
 from binarrow.spark.syncing.documents import Documents, Moment, summarize
 from binarrow.spark.syncing.history import append
-from binarrow.spark.syncing.parked import value_errors
 from binarrow.spark.syncing.spellings import rows_of
 from binarrow.spark.syncing.table import Table
 from binarrow.spark.syncing.tables import Tables
@@ -29,7 +28,7 @@ from binarrow.syncing.errors import TableError
 from binarrow.syncing.names import Name, shown
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame
     from pyspark.sql.types import StructType
 
     from binarrow.spark.syncing.column_changes import ColumnChanges
@@ -245,41 +244,6 @@ class BatchWriter:
         if any(one.changes_rows and one not in permitted for one in documents.altered):
             raise _other_rows(table.name)
         return table.with_dropped_columns(shape for shape, _ in documents.shapes)
-
-    def reload(self, spark: SparkSession, names: Iterable[Name], query: str) -> None:
-        """Replaces the rows of tables of a mirror with those that the server has now.
-
-        If the program is killed meanwhile, a parked table stays parked: it is released after its
-        rows and the version that they contain are stored.
-
-        Raises:
-            TableError, SchemaError: A table cannot be loaded.
-        """
-        for table in self._tables.to_reload(spark, names, query):
-            mirror, structure = table.mirror, table.structure
-            if structure.version < 0:
-                raise TableError(
-                    table.name,
-                    f"{shown(table.name)} cannot be loaded again, because it is not known which"
-                    " changes SELECT sees: name one host in the URL, and grant the privileges"
-                    " that a load needs, or use a new target",
-                )
-            held, names_of_own = table.held(), [field.name for field in table.own]
-            self._filled.begin(mirror, table.name, table.own, held.fields, None)
-            difference = compare(mirror.name, held, _without_rows(table), "null")
-            mirror.evolve(difference)
-            with value_errors(table.name):
-                self._filled.read_again(mirror, table.name, structure, names_of_own)
-            self._tables.accept_rows(table)
-            self._column_changes.accept(table)
-            self._parked.release(table.name)
-            LOG.warning("%s was loaded again", shown(table.name))
-
-
-def _without_rows(table: Table) -> Changes:
-    """Returns the columns of a table as changes without rows."""
-    frame = table.mirror.spark.createDataFrame([], table.structure.schema)
-    return Changes.of(frame, table.structure.key, "_")
 
 
 def _other_rows(name: Name) -> TableError:

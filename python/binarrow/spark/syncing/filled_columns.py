@@ -14,7 +14,7 @@ table needs all changes.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from binarrow.spark.live.options import stream_options
@@ -23,9 +23,12 @@ from binarrow.spark.nested_json import table_of
 from binarrow.spark.option_parsers import canonical
 from binarrow.spark.schema import GENERATED
 from binarrow.spark.syncing.properties import decoded, encoded
+from binarrow.spark.syncing.versions import replace_versions
 from binarrow.syncing.names import Name, shown
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from pyspark.sql import DataFrame
     from pyspark.sql.types import StructField
 
@@ -41,6 +44,10 @@ FILL = "binarrow.sync.fill"
 READ = "binarrow.sync.read"
 """The property of a table with a server, and the version of its log up to which the rows of the
 table contain all changes, as JSON."""
+
+READING = "binarrow.sync.reading"
+"""The property of a table with versions of rows: the value of `READ` that it gets when the rows,
+which are read now, have been written."""
 
 DROPPED = "binarrow.sync.dropped"
 """The property of a table with the columns of the target that the server has dropped."""
@@ -63,6 +70,20 @@ class FilledColumns:
         self._dropped[name] = decoded(properties, DROPPED, [])
         server, version = decoded(properties, READ, ("", -1))
         self._read[name] = (server, version)
+
+    def restore_read(
+        self, name: Name, properties: Mapping[str, str], is_written: Callable[[int], bool]
+    ) -> None:
+        """Reads the state of a query that was killed while it read rows.
+
+        Args:
+            name: The table.
+            properties: Its properties.
+            is_written: Returns true if the table contains the changes up to a version.
+        """
+        server, version = decoded(properties, READING, ("", -1))
+        if version >= 0 and is_written(version):
+            self._read[name] = (server, version)
 
     def version(self, name: Name, structure: Structure) -> int:
         """Returns the version up to which the table contains all changes; -1 if there is none."""
@@ -125,7 +146,7 @@ class FilledColumns:
         condition: str = "true",
     ) -> None:
         """Writes the values that the server has now into the rows to which a condition applies."""
-        rows = self._rows(mirror, name, structure)
+        rows = self.rows(mirror, name, structure)
         mirror.set_columns(rows, structure.key, columns, condition)
         self._end(mirror, name)
 
@@ -136,11 +157,25 @@ class FilledColumns:
 
         They must contain all changes up to the version of the structure.
         """
-        mirror.replace_rows(self._rows(mirror, name, structure), structure.key, columns)
+        mirror.replace_rows(self.rows(mirror, name, structure), structure.key, columns)
+        self._set_read(mirror, name, structure)
+        self._end(mirror, name)
+
+    def read_versions(
+        self, mirror: TableMirror, name: Name, structure: Structure, time: datetime
+    ) -> None:
+        """Begins a version of each row that the server has now, and ends the earlier versions."""
+        mirror.set_property(READING, encoded((structure.server, structure.version)))
+        rows = self.rows(mirror, name, structure)
+        replace_versions(mirror, rows, structure.key, structure.version, time)
+        self._set_read(mirror, name, structure)
+        mirror.unset_property(READING)
+        self._end(mirror, name)
+
+    def _set_read(self, mirror: TableMirror, name: Name, structure: Structure) -> None:
         read = (structure.server, structure.version)
         mirror.set_property(READ, encoded(read))
         self._read[name] = read
-        self._end(mirror, name)
 
     def add_rows(
         self, mirror: TableMirror, name: Name, structure: Structure, columns: Sequence[str]
@@ -149,11 +184,12 @@ class FilledColumns:
 
         Later batches contain the deletes, so they must apply all changes after this batch.
         """
-        rows = self._rows(mirror, name, structure)
+        rows = self.rows(mirror, name, structure)
         mirror.replace_rows(rows, structure.key, columns, deletes=False)
         self._end(mirror, name)
 
-    def _rows(self, mirror: TableMirror, name: Name, structure: Structure) -> DataFrame:
+    def rows(self, mirror: TableMirror, name: Name, structure: Structure) -> DataFrame:
+        """Returns the rows that the server has now, as inserts."""
         # A comma would separate two patterns, and `?` matches it. `table_of` leaves out other
         # tables.
         pattern = shown(name).replace(",", "?")
@@ -186,4 +222,4 @@ def _find(fields: Iterable[StructField], name: str) -> StructField | None:
     return next((field for field in fields if field.name.lower() == name.lower()), None)
 
 
-__all__ = ["DROPPED", "FILL", "READ", "FilledColumns"]
+__all__ = ["DROPPED", "FILL", "READ", "READING", "FilledColumns"]

@@ -20,18 +20,28 @@ if TYPE_CHECKING:
 
 def append(mirror: TableMirror, rows: DataFrame, query: str, batch_id: int) -> None:
     """Appends the rows of a batch, and adds columns that the table lacks."""
+    ordered = _ordered(mirror, rows)
+    with numbered(mirror, query, batch_id) as is_new:
+        if is_new:
+            ordered.writeTo(mirror.name).append()
+
+
+def append_rows(mirror: TableMirror, rows: DataFrame) -> None:
+    """Appends rows that are in no batch, and adds columns that the table lacks."""
+    _ordered(mirror, rows).writeTo(mirror.name).append()
+
+
+def _ordered(mirror: TableMirror, rows: DataFrame) -> DataFrame:
+    """Adds columns that a table lacks, and returns rows with the columns of the table."""
     fields = tuple(rows.schema.fields)
     difference = evolve(mirror, fields)
-    ordered = rows.selectExpr(
+    return rows.selectExpr(
         *(
             f"CAST({_value(fields, difference.places.get(field.name))}"
             f" AS {field.dataType.simpleString()}) AS {quoted_name(field.name)}"
             for field in difference.evolved.fields
         )
     )
-    with numbered(mirror, query, batch_id) as is_new:
-        if is_new:
-            ordered.writeTo(mirror.name).append()
 
 
 def evolve(mirror: TableMirror, fields: tuple[StructField, ...]) -> Difference:
@@ -48,4 +58,4 @@ def _value(fields: Sequence[StructField], place: int | None) -> str:
     return "NULL" if place is None else quoted_name(fields[place].name)
 
 
-__all__ = ["append", "evolve"]
+__all__ = ["append", "append_rows", "evolve"]

@@ -17,6 +17,8 @@ from binarrow.syncing.names import Name, shown, split
 from binarrow.syncing.versions import version_before
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from pyspark.sql.types import StructType
 
     from binarrow import TableSchema
@@ -73,6 +75,15 @@ class Structures:
             return {name: structure for name, structure in found.items() if structure is not None}
 
         return patiently(ask, self._live.reconnect) if names else {}
+
+    def now(self) -> datetime:
+        """Returns the time of the server."""
+
+        def ask() -> datetime:
+            with Server(self._live.target) as server:
+                return server.now()
+
+        return patiently(ask, self._live.reconnect)
 
     def _version_before_select(self, server: Server) -> int:
         """Returns the version up to which later SELECT statements see all changes, or -1."""

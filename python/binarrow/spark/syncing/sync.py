@@ -23,6 +23,7 @@ from binarrow.spark.syncing.filled_columns import FilledColumns
 from binarrow.spark.syncing.parked import ParkedTables
 from binarrow.spark.syncing.place import OWN, Place, read_remote
 from binarrow.spark.syncing.policies import Policies
+from binarrow.spark.syncing.reloading import Reload
 from binarrow.spark.syncing.structures import Structures
 from binarrow.spark.syncing.tables import Tables
 from binarrow.syncing.names import Selection
@@ -114,11 +115,13 @@ def sync(
             ``"park"`` needs the option ``snapshotStateFile``, and the file is next to that file. To
             load the table again, use ``reload``. An error while the log is read always ends the
             query.
-        reload: Tables to load again, as globs, with ``mode="mirror"``. They need not be parked.
-            Their rows are read before the query starts, so no other process may run the query of
-            the checkpoint. Each run with this argument loads them again. Rows that
-            ``on_truncate="keep"`` has kept are deleted. In the first run, it has no effect, because
-            all tables are loaded.
+        reload: Tables to load again, as globs. They need not be parked. Their rows are read before
+            the query starts, so no other process may run the query of the checkpoint. Each run with
+            this argument loads them again. In a mirror, rows that ``on_truncate="keep"`` has kept
+            are deleted. With ``mode="scd2"``, each row gets a new version. With
+            ``mode="history"``, all rows are added as inserts; a table without a key cannot be
+            loaded again. In the first run, it has no effect, because all tables are loaded. Spark
+            Connect does not support it.
         files: The writer of the files, with ``mode="history"``. With ``"auto"``, if the target is
             in a local or shared folder, tasks write Parquet files while they decode the log, and
             the driver commits them. ``numInputRows`` in the query's progress is then the number of
@@ -147,10 +150,8 @@ def sync(
     place = Place.parse(target)
     is_connect = "connect" in type(spark).__module__
     reloads = patterns(reload, "reload")
-    if reloads and (mode != "mirror" or is_connect):
-        raise ConfigError(
-            "reload needs mode='mirror' and a classic session (not Spark Connect): use a new target"
-        )
+    if reloads and is_connect:
+        raise ConfigError("reload needs a classic session (not Spark Connect), or use a new target")
     if is_connect and place.catalog is None and not place.is_local:
         raise ConfigError(
             f"with Spark Connect, the target must be a local folder or a catalog, not {target}: use"
@@ -194,7 +195,7 @@ def sync(
         source = "binarrow"
         writer = BatchWriter(*arguments, loads=loads, query_name=name)
     if reloads:
-        _reload(spark, writer, structures, reloads, folder)
+        _reload(spark, Reload(*arguments), structures, reloads, folder)
     changes = spark.readStream.format(source).options(**given).load()
     stream = changes.writeStream.foreachBatch(writer).option("checkpointLocation", folder)
     if name is not None:
@@ -214,7 +215,7 @@ _RESERVED = (
 
 def _reload(
     spark: SparkSession,
-    writer: BatchWriter,
+    reload: Reload,
     structures: Structures,
     reloads: Sequence[str],
     folder: str,
@@ -236,7 +237,7 @@ def _reload(
             "the server has no table that reload= and tables= select: correct the name, or leave"
             " reload= out"
         )
-    writer.reload(spark, names, query)
+    reload(spark, names, query)
 
 
 def _query_of_checkpoint(spark: SparkSession, folder: str) -> str | None:

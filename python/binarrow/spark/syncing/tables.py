@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from pyspark.sql.types import StructField, StructType
@@ -13,12 +14,14 @@ from binarrow.spark.mirror.table import TableMirror
 from binarrow.spark.syncing.properties import decoded, encoded, read_properties
 from binarrow.spark.syncing.structures import Structure, Structures
 from binarrow.spark.syncing.table import ENVELOPE, Table
-from binarrow.spark.syncing.versions import VALIDITY_FIELDS
+from binarrow.spark.syncing.versions import VALIDITY_FIELDS, has_versions_since
 from binarrow.syncing.errors import TableError
 from binarrow.syncing.names import Name, check_letter_case, shown, split
 from binarrow.syncing.rows import VALIDITY
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from pyspark.sql import SparkSession
 
     from binarrow.spark.syncing.column_changes import ColumnChanges
@@ -94,6 +97,10 @@ class Tables:
                 table = self._opened(spark, name, structure, query)
             if table is not None:
                 yield table
+
+    def now(self) -> datetime:
+        """Returns the time of the server."""
+        return self._structures.now()
 
     def to_reload(self, spark: SparkSession, names: Iterable[Name], query: str) -> Iterator[Table]:
         """Creates or checks each table that is loaded again, also a parked one, and then yields it.
@@ -189,6 +196,8 @@ class Tables:
                 " the checkpoint of the earlier runs",
             )
         self._filled.restore(name, properties)
+        if self._has_versions:
+            self._filled.restore_read(name, properties, partial(has_versions_since, mirror))
         self._column_changes.restore(name, properties)
         if decoded(properties, TABLE_DROPPED, default=False):
             self._dropped_tables.add(name)

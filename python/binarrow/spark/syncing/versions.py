@@ -6,6 +6,7 @@ one. A statement that empties the table ends all current versions.
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from pyspark.sql import types as t
@@ -59,10 +60,7 @@ def write_versions(
     """
     changes = Changes.of(rows, key, "_")
     found = summarize(changes, "null")
-    held = mirror.schema()
-    assert held is not None  # noqa: S101 - it was created
-    own = t.StructType([field for field in held.fields if field.name not in VALIDITY])
-    difference = compare(mirror.name, own, changes, "null")
+    difference = compare(mirror.name, _own(mirror), changes, "null")
     mirror.evolve(difference)
     if not found.rows:
         return
@@ -77,6 +75,59 @@ def write_versions(
         if is_new:
             first = emptied[0] if emptied else None
             mirror.spark.sql(_merge_sql(mirror.name, changes, difference, view, first))
+
+
+def replace_versions(
+    mirror: TableMirror, rows: DataFrame, key: Sequence[str], version: int, time: datetime
+) -> None:
+    """Ends all current versions, and begins a version of each row, in one commit.
+
+    Args:
+        mirror: The table in the target.
+        rows: All rows of the table, with the envelope.
+        key: The columns that identify a row.
+        version: The version with which versions end and begin.
+        time: The time of it.
+
+    Raises:
+        SchemaError: The columns do not match the table.
+    """
+    changes = Changes.of(rows, key, "_")
+    difference = compare(mirror.name, _own(mirror), changes, "null")
+    mirror.evolve(difference)
+    micros = (time - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
+    at = f"timestamp_micros({micros}L)"
+    source = changes.frame.selectExpr(
+        f"{struct_of(changes, changes.keys)} AS key",
+        f"{row_of(changes)} AS row",
+        f"{changes.envelope('commit_version')} IS NULL AS is_end",  # of no row
+    )
+    columns = {quoted_name(held): place for held, place in difference.places.items()}
+    by_place = {place: held for held, place in columns.items()}
+    on = " AND ".join(f"t.{by_place[p]} = s.key._{i}" for i, p in enumerate(changes.keys))
+    values = {**{held: f"s.row._{place}" for held, place in columns.items()}}
+    values |= {VALID_FROM: at, FROM_VERSION: f"{version}L"}
+    with named_view(source) as view:
+        mirror.spark.sql(
+            f"MERGE INTO {mirror.name} t USING {view} s ON {on} AND s.is_end"
+            f" WHEN NOT MATCHED THEN INSERT ({', '.join(values)})"
+            f" VALUES ({', '.join(values.values())})"
+            f" WHEN NOT MATCHED BY SOURCE AND {IS_CURRENT}"
+            f" THEN UPDATE SET t.{VALID_TO} = {at}, t.{TO_VERSION} = {version}L"
+        )
+
+
+def has_versions_since(mirror: TableMirror, version: int) -> bool:
+    """True if a version of a row begins or ends at a version of the log, or after it."""
+    since = f"{FROM_VERSION} >= {version}L OR {TO_VERSION} >= {version}L"
+    return not mirror.spark.table(mirror.name).where(since).isEmpty()
+
+
+def _own(mirror: TableMirror) -> t.StructType:
+    """Returns the columns of a table, without those of versions of rows."""
+    held = mirror.schema()
+    assert held is not None  # noqa: S101 - it was created
+    return t.StructType([field for field in held.fields if field.name not in VALIDITY])
 
 
 def _moments_of_truncates(changes: Changes) -> list[str]:
@@ -161,4 +212,10 @@ def _merge_sql(
     return sql
 
 
-__all__ = ["IS_CURRENT", "VALIDITY_FIELDS", "write_versions"]
+__all__ = [
+    "IS_CURRENT",
+    "VALIDITY_FIELDS",
+    "has_versions_since",
+    "replace_versions",
+    "write_versions",
+]
