@@ -17,6 +17,7 @@ use crate::ddl::cursor::Cursor;
 use crate::ddl::key::{KeyColumn, KeyKind, is_same_name};
 use crate::ddl::token::Result;
 use std::collections::BTreeSet;
+use std::iter;
 
 /// The foreign keys of some tables.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -24,6 +25,9 @@ pub struct ForeignKeys {
     keys: Vec<ForeignKey>,
     /// The tables of which all foreign keys are known.
     described: BTreeSet<(String, String)>,
+    /// Of a catalog: tables that may have other foreign keys. Their structure is not known, or they are known only because a
+    /// foreign key refers to them.
+    open: Vec<TableName>,
 }
 
 /// A foreign key.
@@ -104,6 +108,15 @@ impl ForeignKeys {
             if let TableState::Known(definition) = state {
                 keys.add_table(database, table, definition.create());
             }
+            if !keys.describes(database, table) {
+                keys.open.push(TableName { database: database.into(), table: table.into() });
+            }
+        }
+        for key in &keys.keys {
+            let TableName { database, table } = &key.parent;
+            if !keys.describes(database, table) && !keys.open.contains(&key.parent) {
+                keys.open.push(key.parent.clone());
+            }
         }
         keys
     }
@@ -164,6 +177,22 @@ impl ForeignKeys {
             }
         }
         is_parent.then_some(actions)
+    }
+
+    /// The tables that are read and that change if a row of an open table does: the open tables, and those that actions reach
+    /// from them.
+    pub fn changed_by_open(&self, is_read: &dyn Fn(&TableName) -> bool) -> Vec<&TableName> {
+        let mut found: Vec<&TableName> = Vec::new();
+        for open in &self.open {
+            let reached = [true, false].map(|is_delete| self.reached_from(open, is_delete));
+            let children = reached.into_iter().flatten().map(|key| &key.child);
+            for table in iter::once(open).chain(children) {
+                if is_read(table) && !found.contains(&table) {
+                    found.push(table);
+                }
+            }
+        }
+        found
     }
 
     /// The foreign keys whose actions can change rows after a delete or an update of a parent, also through other tables.

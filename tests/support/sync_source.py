@@ -147,3 +147,17 @@ class Source:
         for table in tables:
             found, wanted = self.read(table), self.selected(table)
             assert found == wanted, (table, differences(found, wanted))
+
+
+def new_source(server: Server, folder: Path, kind: str) -> Source:
+    """Creates an account and the database `shop`."""
+    server.execute(
+        f"CREATE USER mirror@'%' IDENTIFIED BY '{SECRET}'",
+        "GRANT REPLICATION SLAVE, REPLICATION CLIENT, SELECT ON *.* TO mirror@'%'",
+        "CREATE DATABASE shop",
+        "USE shop",
+    )
+    password = folder / "password"
+    password.write_text(SECRET)
+    password.chmod(0o600)
+    return Source(server, folder, password, kind)

@@ -9,6 +9,7 @@ import os
 import random
 from collections.abc import Sequence
 from contextlib import closing, suppress
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -16,8 +17,9 @@ import pymysql
 import pytest
 
 from binarrow.syncing import cascades, effects, images
+from support import live
 from support.servers.servers import Session
-from support.sync_source import Source
+from support.sync_source import Source, new_source
 from support.workloads.many_tables import TYPES
 
 KINDS = ["duckdb"]
@@ -98,7 +100,70 @@ DELETES = (
         "COMMIT",
     ],
     ["DELETE p, c FROM p JOIN c ON c.p = p.id WHERE p.id = 1", "DELETE FROM p WHERE id = 2"],
+    ["DELETE c, p FROM c JOIN p ON c.p = p.id WHERE c.id = 10"],
+    # MySQL's log says of all tables of a statement that foreign keys refer to them, also of `g`.
+    ["DELETE c, g FROM c JOIN g ON g.c = c.id WHERE c.id = 10", "DELETE FROM p WHERE id = 1"],
+    ["DELETE g FROM g JOIN c ON g.c = c.id WHERE c.id = 10"],
+    ["UPDATE g SET c = 30 WHERE c IN (SELECT id FROM c WHERE p = 1)", "DELETE FROM p WHERE id = 3"],
+    [
+        "CREATE TRIGGER log_delete BEFORE DELETE ON g FOR EACH ROW UPDATE p SET v = 7 WHERE id = 2",
+        "DELETE FROM g WHERE id = 100",
+    ],
 )
+
+
+REFERS = "FOREIGN KEY (p) REFERENCES p (id) ON DELETE {action} ON UPDATE CASCADE"
+LEAF = (
+    "CREATE TABLE p (id INT PRIMARY KEY, v INT)",
+    f"CREATE TABLE c (id INT PRIMARY KEY, p INT, v INT, {REFERS})",
+    "CREATE TABLE q (id INT PRIMARY KEY)",
+    *ROWS[:2],
+    "INSERT INTO q VALUES (1), (2), (3)",
+)
+
+
+@pytest.mark.parametrize("action", ["CASCADE", "SET NULL"])
+@pytest.mark.parametrize(
+    ("trigger", "statement"),
+    [
+        ("BEFORE DELETE ON p FOR EACH ROW UPDATE c SET v = v + 1 WHERE id = 20", "DELETE FROM p"),
+        (
+            "BEFORE DELETE ON p FOR EACH ROW UPDATE c SET v = v + 1 WHERE id IN (10, 30)",
+            "DELETE FROM p WHERE id = 1",
+        ),
+        (
+            "AFTER DELETE ON p FOR EACH ROW INSERT INTO c VALUES (OLD.id + 50, 4, 0)",
+            "DELETE FROM p WHERE id < 3",
+        ),
+        ("BEFORE DELETE ON p FOR EACH ROW DELETE FROM c WHERE id = 10", "DELETE FROM p"),
+        ("AFTER DELETE ON q FOR EACH ROW DELETE FROM p WHERE id = OLD.id", "DELETE FROM q"),
+    ],
+)
+def test_triggers(source: Source, trigger: str, statement: str, action: str) -> None:
+    """The log has other rows of the child in the statement that deletes rows of the parent."""
+    source.execute(*(one.format(action=action) for one in LEAF))
+    source.execute(f"CREATE TRIGGER changes {trigger}")
+    run(source, [statement], "p", "c", "q", reads_again=False)
+
+
+def test_mysql_that_flags_children(tmp_path: Path, kind: str) -> None:
+    """Since MySQL 8.0, a change of a child table uses its parent table, and has the flag."""
+    with live.server("mysql", "--innodb-native-foreign-keys=ON") as server:
+        source = new_source(server, tmp_path, kind)
+        create(source, *ROWS)
+        changes = ["UPDATE g SET c = 30 WHERE id = 100", "DELETE FROM p WHERE id = 3"]
+        run(source, changes, "p", "c", "g", reads_again=False)
+
+
+def test_updates_of_parent_and_child(source: Source) -> None:
+    """The statement changes a key, and other columns of the child."""
+    source.execute(*(one.format(action="CASCADE") for one in LEAF))
+    source.execute(
+        "CREATE TRIGGER changes BEFORE UPDATE ON p FOR EACH ROW"
+        " UPDATE c SET v = v + 1 WHERE id = 20"
+    )
+    run(source, ["UPDATE p SET id = 7 WHERE id = 1"], "p", "c", reads_again=True)
+    run(source, ["UPDATE p SET v = 7 WHERE id = 2"], "p", "c", reads_again=False)
 
 
 @each_kind

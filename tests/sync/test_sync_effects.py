@@ -17,7 +17,7 @@ from binarrow.syncing import effects
 from support import live
 from support.oracles.valid_rows import check_current
 from support.servers.servers import Session
-from support.sync_source import SECRET, Source
+from support.sync_source import Source, new_source
 
 KINDS = ["duckdb"]
 
@@ -228,15 +228,11 @@ def execute(source: Source, database: str, statements: tuple[str, ...]) -> None:
 
 def test_names_of_other_letter_case(tmp_path: Path) -> None:
     """With lower_case_table_names=1, a foreign key has the names of its statement."""
-    password = tmp_path / "password"
-    password.write_text(SECRET)
-    password.chmod(0o600)
     options = ("--binlog-format=ROW", "--lower-case-table-names=1")
     with live.server("mariadb-11.8", *options) as server:
-        server.execute(f"CREATE USER mirror@'%' IDENTIFIED BY '{SECRET}'")
-        server.execute("GRANT REPLICATION SLAVE, REPLICATION CLIENT, SELECT ON *.* TO mirror@'%'")
+        source = new_source(server, tmp_path, "duckdb")
         server.execute(
-            *("CREATE DATABASE shop", "USE shop", P, PARENTS[0]),
+            *(P, PARENTS[0]),
             "CREATE TABLE C (id INT PRIMARY KEY, p INT,"
             " FOREIGN KEY (P) REFERENCES P (ID) ON DELETE CASCADE)",
             "CREATE TABLE G (id INT PRIMARY KEY, c INT,"
@@ -244,7 +240,6 @@ def test_names_of_other_letter_case(tmp_path: Path) -> None:
             "INSERT INTO c VALUES (10, 1), (20, 2)",
             "INSERT INTO g VALUES (100, 10), (200, 20)",
         )
-        source = Source(server, tmp_path, password, "duckdb")
         source.sync()
         source.execute("DELETE FROM P WHERE id = 1")
         summary = source.sync()

@@ -1,6 +1,7 @@
 //! Foreign keys of structures, and the tables that their actions change.
 
 use super::*;
+use crate::ddl::{DdlSession, SqlServer};
 
 fn keys(sql: &str) -> ForeignKeys {
     let mut schemas = Schemas::default();
@@ -85,3 +86,28 @@ fn a_circle_ends() {
     assert_eq!(shown(&keys, "shop.a", &["shop.x"]), "");
     assert_eq!(shown(&keys, "shop.a", &["shop.a"]), "shop.a ON DELETE CASCADE");
 }
+
+#[test]
+fn tables_that_unknown_foreign_keys_may_change() {
+    let script = "CREATE DATABASE shop; USE shop; CREATE TABLE p (id INT PRIMARY KEY);
+         CREATE TABLE c (id INT PRIMARY KEY, p INT, FOREIGN KEY (p) REFERENCES p (id) ON DELETE CASCADE);
+         CREATE TABLE u (id INT PRIMARY KEY, p INT);
+         CREATE TABLE y (u INT, o INT, FOREIGN KEY (u) REFERENCES u (id) ON UPDATE CASCADE);
+         CREATE TABLE z (o INT, FOREIGN KEY (o) REFERENCES crm.o (id) ON DELETE SET NULL)";
+    let mut catalog = Catalog::from_script(script, None, &DdlSession::new(SERVER)).unwrap();
+    let shown = |catalog: &Catalog, read: &[&str]| {
+        let is_read = |table: &TableName| read.contains(&&*table.to_string());
+        let keys = ForeignKeys::of_catalog(catalog);
+        keys.changed_by_open(&is_read).into_iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    let all = ["shop.p", "shop.c", "shop.u", "shop.y", "shop.z"];
+    // A table that the catalog lacks may have any foreign keys.
+    assert_eq!(shown(&catalog, &all), ["shop.z"]);
+    assert_eq!(shown(&catalog, &["shop.c", "shop.y"]), [""; 0]);
+    catalog.set_unknown("shop", "u", "a statement".into());
+    assert_eq!(shown(&catalog, &all), ["shop.u", "shop.y", "shop.z"]);
+    assert_eq!(shown(&catalog, &["shop.y"]), ["shop.y"]);
+    assert_eq!(shown(&catalog, &["shop.p", "shop.c"]), [""; 0]);
+}
+
+const SERVER: SqlServer = SqlServer { is_mariadb: false, version: (5, 7, 44) };

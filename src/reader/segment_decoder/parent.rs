@@ -25,6 +25,9 @@ pub(super) struct Parent {
     pub(super) is_merge: Option<bool>,
     /// True if its changes have no effects to check for, except those that MariaDB's statement shows.
     pub(super) is_idle: bool,
+    /// Tables that may change because of it although no foreign key in the history refers to it, because their foreign keys are
+    /// not known.
+    pub(super) possible: Vec<TableName>,
 }
 
 impl Parent {
@@ -59,9 +62,17 @@ impl Parent {
         };
         let table = completed.filter(|table| table.columns.len() == width).unwrap_or(log);
         let is_referenced = map.flags & REFERENCED != 0;
+        let possible = match (catalog, keys, &actions) {
+            (Some(_), Some(keys), None) if keys.describes(&name.database, &name.table) => {
+                Some(changed_by_unknown_keys(keys, options))
+            }
+            _ => None,
+        };
         let is_idle = match &actions {
             Some(actions) => actions.delete.is_none() && actions.update.is_empty(),
-            None => format.is_mariadb || !is_referenced,
+            None => {
+                format.is_mariadb || !is_referenced || possible.as_ref().is_some_and(Vec::is_empty)
+            }
         };
         let parts = table.indexes.iter().flat_map(|index| &index.parts);
         let key_columns: Vec<_> = parts.map(|part| part.column).collect();
@@ -74,6 +85,7 @@ impl Parent {
             has_triggers: map.flags & HAS_TRIGGERS != 0,
             is_merge,
             is_idle,
+            possible: possible.unwrap_or_default(),
         })
     }
 
@@ -89,7 +101,17 @@ impl Parent {
     }
 }
 
-/// In the flags of a Table_map event, MySQL 5.6 and later: a foreign key refers to the table.
+/// The tables that a table without foreign keys to it in the history may change, if there are foreign keys that the history
+/// lacks: tables of unknown structure, those that only foreign keys contain, and those to read that it does not describe.
+fn changed_by_unknown_keys(keys: &ForeignKeys, options: &DecodeOptions) -> Vec<TableName> {
+    let is_read = |table: &TableName| options.tables.accepts(&table.database, &table.table);
+    let is_unknown = |table: &TableName| !keys.describes(&table.database, &table.table);
+    let asked = options.tables.names_without_wildcards().filter(is_unknown).filter(is_read);
+    keys.changed_by_open(&is_read).into_iter().cloned().chain(asked).collect()
+}
+
+/// In the flags of a Table_map event, MySQL 5.6 and later: a foreign key refers to the table, or to another one that the
+/// statement or its triggers use.
 const REFERENCED: u16 = 0x2;
 
 /// In the flags of a Table_map event, MariaDB: the table has triggers.

@@ -9,21 +9,28 @@ use crate::history::ChildAction;
 use std::sync::Arc;
 
 impl Watch<'_> {
-    /// MariaDB: checks the tables that the statement maps and of which it has no rows yet.
+    /// MariaDB: checks the tables that the statement maps. Those of which it has rows, for example of a trigger, may also have
+    /// changed without an event, if the actions of foreign keys are known.
     pub(super) fn on_mariadb_parent(
         &mut self,
         map: usize,
         kind: RowsKind,
         rows: Option<&ParentRows<'_>>,
     ) -> Result<()> {
+        let has_actions = self.has_actions(map)?;
         for index in 0..self.statement.tables.len() {
             let Some(table) = self.statement.tables.get(index) else { break };
             let child = table.map;
             let may_change = match child == map {
                 true => table.is_mapped_twice,
-                false => table.seen.is_none(),
+                false => table.seen.is_none() || has_actions,
             };
-            if !may_change || !self.maps.is_wanted(child) || self.is_pending(child, map, kind)? {
+            let is_settled = self.statement.unrelated.contains(&(map, child));
+            if !may_change
+                || is_settled
+                || !self.maps.is_wanted(child)
+                || self.is_pending(child, map, kind)?
+            {
                 continue;
             }
             if let Some(pending) = self.pending_of(child, map, kind, rows)? {
@@ -31,6 +38,12 @@ impl Watch<'_> {
             }
         }
         Ok(())
+    }
+
+    /// True if known foreign keys that refer to a table have actions on tables that are read.
+    fn has_actions(&mut self, map: usize) -> Result<bool> {
+        let parent = self.maps.parent(map, self.format, self.options)?;
+        Ok(parent.is_some_and(|parent| !parent.is_idle))
     }
 
     fn is_pending(&mut self, child: usize, map: usize, kind: RowsKind) -> Result<bool> {
@@ -74,6 +87,11 @@ impl Watch<'_> {
         if keys.is_some_and(|keys| keys.describes(&table.name.database, &table.name.table)) {
             // The cause may be a trigger, a statement of several tables, or an update of other
             // columns.
+            let has_effects =
+                actions.is_some_and(|one| one.delete.is_some() || !one.update.is_empty());
+            if !has_effects {
+                self.statement.unrelated.push((map, child));
+            }
             return Ok(None);
         }
         let columns = parent.key_columns.clone();
@@ -119,7 +137,8 @@ impl Watch<'_> {
             }
             let mut tables = self.statement.tables.iter();
             let is_open = tables.any(|table| {
-                table.map == child && (table.seen.is_none() || action.child == parent.name)
+                let is_possible = table.seen.is_none() || action.child == parent.name;
+                table.map == child && (is_possible || !action.action.is_empty())
             });
             if is_open {
                 parents.push(parent.name.clone());

@@ -4,10 +4,12 @@
 //!
 //! * MySQL: rows of a table are deleted, or get another key, whose Table_map event has the flag that a foreign key refers to
 //!   it, and whose rows event has neither the flag of `foreign_key_checks=0` nor the one of MySQL 9.6 that such rows are logged.
-//!   The flag of the table is also set for RESTRICT, so the actions must come from elsewhere.
-//! * MariaDB: the statement maps each table that an action may change, and has no rows of it; a table that refers to itself
-//!   is mapped twice. An update maps these tables whatever columns change. A statement also maps the tables that its
-//!   triggers write into, and the second table of a multi-table statement.
+//!   The flag of the table is also set for RESTRICT, and if the statement uses another table that a foreign key refers to, so
+//!   the actions must come from elsewhere.
+//! * MariaDB: the statement maps each table that an action may change, and has no rows of it, unless its triggers or the
+//!   statement itself change other rows of it; a table that refers to itself is mapped twice. An update maps these tables
+//!   whatever columns change. A statement also maps the tables that its triggers write into, and the second table of a
+//!   multi-table statement.
 //!
 //! The actions come from a history, from `schemas=`, or from the server whose log is read.
 
@@ -149,7 +151,7 @@ impl Watch<'_> {
     ) -> Result<()> {
         match self.reaction(is_known) {
             Reaction::Ignore => {}
-            Reaction::Item => self.add_item(&parent.name, kind, action),
+            Reaction::Item => self.add_item(parent, kind, action),
             reaction => {
                 let finding = Finding { parent: &parent.name, kind, action, is_known };
                 let message = || match reaction {
@@ -183,20 +185,20 @@ impl Watch<'_> {
     }
 
     /// Adds an item for the statement so far.
-    fn add_item(&mut self, parent: &TableName, kind: RowsKind, action: Option<&ChildAction>) {
+    fn add_item(&mut self, parent: &Parent, kind: RowsKind, action: Option<&ChildAction>) {
         let keys = self.maps.foreign_keys(self.options);
         let is_delete = kind == RowsKind::Delete;
-        let reached = keys.iter().flat_map(|keys| keys.reached_from(parent, is_delete));
+        let reached = keys.iter().flat_map(|keys| keys.reached_from(&parent.name, is_delete));
         let foreign_keys: Vec<_> = reached.cloned().collect();
         let children = foreign_keys.iter().map(|key| &key.child);
         let mut changed: Vec<TableName> = Vec::new();
-        for child in children.chain(action.map(|action| &action.child)) {
+        for child in children.chain(action.map(|action| &action.child)).chain(&parent.possible) {
             if !changed.contains(child) {
                 changed.push(child.clone());
             }
         }
         self.items.push(UnloggedChange {
-            table: parent.clone(),
+            table: parent.name.clone(),
             kind: Some(kind),
             foreign_keys,
             changed,

@@ -12,6 +12,8 @@ pub(in crate::reader::segment_decoder) struct StatementTables {
     pub(super) tables: Vec<StatementTable>,
     /// Tables that may have changed without an event; only for MariaDB.
     pub(super) pending: Vec<Pending>,
+    /// Pairs of maps: no action on the second table begins at the first one; only for MariaDB.
+    pub(super) unrelated: Vec<(usize, usize)>,
     /// The number of the statement's first rows event in the transaction.
     pub(super) first: Option<u32>,
     /// True if the statement began in a previous piece of the log.
@@ -29,7 +31,7 @@ pub(super) struct StatementTable {
     pub(super) is_mapped_twice: bool,
 }
 
-/// A table that changes of another one may affect, unless the statement logs rows of it by its end.
+/// A table that changes of another one may affect, unless no action is known and the statement logs rows of it by its end.
 #[derive(Debug)]
 pub(super) struct Pending {
     pub(super) child: usize,
@@ -43,6 +45,7 @@ impl StatementTables {
     pub(in crate::reader::segment_decoder) fn clear(&mut self) {
         self.tables.clear();
         self.pending.clear();
+        self.unrelated.clear();
         self.first = None;
         self.is_continued = false;
     }
