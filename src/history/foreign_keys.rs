@@ -25,7 +25,7 @@ pub struct ForeignKeys {
     keys: Vec<ForeignKey>,
     /// The tables of which all foreign keys are known.
     described: BTreeSet<(String, String)>,
-    /// Of a catalog: tables that may have other foreign keys. Their structure is not known, or they are known only because a
+    /// Tables of a catalog that may have other foreign keys. Their structure is not known, or they are known only because a
     /// foreign key refers to them.
     open: Vec<TableName>,
 }
