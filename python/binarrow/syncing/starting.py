@@ -62,7 +62,7 @@ class Start:
         check_letter_case(names)
         for table in tables:
             with self._tables.parking():
-                self._tables.check_key(table)
+                self._structures.check_key(table, self._tables.settings.mode)
         try:
             self._target.check_free(names)
         except TableError as error:  # the target may belong to another program

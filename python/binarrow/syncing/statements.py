@@ -213,7 +213,7 @@ class Statements:
             )
         schema = self._structures.columns(table, item.position)
         self._tables.misfits.discard(name)
-        self._tables.check_key(table)
+        self._structures.check_key(table, self._tables.settings.mode)
         known = record.source_schema
         self._check_change(record, schema, table, item)
         record = replace(record, key=tuple(table.row_key))

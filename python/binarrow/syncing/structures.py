@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Self
 
 from binarrow._native import Position, SchemaError, TableSchema, TypeOptions
 from binarrow.history import SchemaHistory
+from binarrow.syncing.errors import TableError
 from binarrow.syncing.names import Name, Selection, shown, split
 from binarrow.syncing.rows import ADDED, PRESENT, plain
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from binarrow.server import Server
-    from binarrow.syncing.settings import Settings
+    from binarrow.syncing.settings import Mode, Settings
 
 TYPES = TypeOptions(enum="text")
 """The types of the change stream."""
@@ -98,6 +99,29 @@ class Structures:
         if not self._is_mariadb:
             return []
         return [column.name for column in table.columns if column.generated is not None]
+
+    def check_key(self, table: TableSchema, mode: Mode) -> None:
+        """Checks that the rows of a table can be identified.
+
+        Raises:
+            TableError: It is to be mirrored, and has no key that the log contains.
+        """
+        name = (table.database, table.table)
+        if mode != "history" and not table.row_key:
+            raise TableError(
+                name,
+                f"{table.database}.{table.table} has no primary key and no unique key of columns"
+                " that are NOT NULL, so its rows cannot be identified: add a key, leave the table"
+                " out (exclude_tables), or use mode='history'",
+            )
+        computed = sorted({*table.row_key} & {*self.left_out(table)})
+        if mode != "history" and computed:
+            raise TableError(
+                name,
+                f"{table.database}.{table.table}: MariaDB computes the column {computed[0]} of the"
+                " key, and its log does not always contain the values: leave the table out"
+                " (exclude_tables), or use mode='history'",
+            )
 
     def _remove(self) -> None:
         for ending in ("", "-wal", "-shm", ".copy", ".default.lock"):

@@ -172,7 +172,7 @@ class Tables:
                 return
             record = self.create_as(table, self.structures.of_batch(batch, left_out))
         if record.key != table.row_key:
-            self.check_key(table)
+            self.structures.check_key(table, self.settings.mode)
             record = self.records[name] = replace(record, key=tuple(table.row_key))
         if record.loaded_version >= 0:
             batch = after(batch, record.loaded_version)
@@ -282,7 +282,7 @@ class Tables:
         import pyarrow as pa
 
         name = (table.database, table.table)
-        self.check_key(table)
+        self.structures.check_key(table, self.settings.mode)
         taken = {column.lower() for column in schema.names} & {*ADDED, PRESENT, *VALIDITY}
         if taken:
             raise TableError(
@@ -329,29 +329,6 @@ class Tables:
                 raise TableError(name, str(error)) from None
             self.target.check_free([name])
             self._owned.add(name)
-
-    def check_key(self, table: TableSchema) -> None:
-        """Checks that the rows of a table can be identified.
-
-        Raises:
-            TableError: It is to be mirrored, and has no key that the log contains.
-        """
-        name = (table.database, table.table)
-        if self.settings.mode != "history" and not table.row_key:
-            raise TableError(
-                name,
-                f"{table.database}.{table.table} has no primary key and no unique key of columns"
-                " that are NOT NULL, so its rows cannot be identified: add a key, leave the table"
-                " out (exclude_tables), or use mode='history'",
-            )
-        computed = sorted({*table.row_key} & {*self.structures.left_out(table)})
-        if self.settings.mode != "history" and computed:
-            raise TableError(
-                name,
-                f"{table.database}.{table.table}: MariaDB computes the column {computed[0]} of the"
-                " key, and its log does not always contain the values: leave the table out"
-                " (exclude_tables), or use mode='history'",
-            )
 
     def _stored(self, schema: pa.Schema) -> pa.Schema:
         return stored(self.settings.mode, schema)
