@@ -141,22 +141,21 @@ impl PyBinlogReader {
     /// Waits for a batch, at most until `deadline`.
     fn wait(&self, py: Python<'_>, deadline: Option<Instant>) -> PyResult<Poll> {
         loop {
-            // Locked again for each step, so that stats() and close() of other threads and of
-            // signal handlers can run in between.
-            let step = {
-                let State::Running(running) = &mut *self.started(py)? else {
+            // The state is not locked during the wait: stats() and close() of other threads and of signal handlers need it, and a
+            // lock that is released for a moment only may never be theirs.
+            let step = match &mut *self.started(py)? {
+                State::Running(running) => running.step(py),
+                State::Ready(..) | State::Closed(_) => {
                     return Err(Error::config("the reader is closed").into());
-                };
-                let left =
-                    deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
-                running.step(py, left.unwrap_or(SIGNAL_CHECK))
+                }
             };
             let keep = |polled| {
                 if let State::Running(running) = &mut *self.state(py) {
                     running.keep(polled);
                 }
             };
-            match step.settle(py, keep)? {
+            let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+            match step.settle(py, left.unwrap_or(SIGNAL_CHECK), keep)? {
                 Poll::Pending if deadline.is_none_or(|deadline| Instant::now() < deadline) => {}
                 polled => return Ok(polled),
             }

@@ -105,9 +105,11 @@ struct Asked {
     masks: Masks,
 }
 
-/// The result of a wait for a batch, with warnings for the caller.
+/// The next result, or a wait for it, with warnings for the caller.
 pub(super) struct Step {
     polled: Result<Poll, Error>,
+    /// The wait, if there is no result yet.
+    waiter: Option<Waiter>,
     warnings: Vec<String>,
     /// Patterns without a match.
     unmatched: Vec<String>,
@@ -154,20 +156,23 @@ impl Running {
         })
     }
 
-    /// Waits a moment for the next batch, without the interpreter's lock. Runs no Python code,
-    /// because the caller holds a lock that such code may need.
-    pub(super) fn step(&mut self, py: Python<'_>, longest: Duration) -> Step {
+    /// Takes the next result, if there is one, without the interpreter's lock. It does not wait and runs no Python code, because
+    /// the caller holds a lock that other threads and such code may need.
+    pub(super) fn step(&mut self, py: Python<'_>) -> Step {
         if let Some(polled) = self.kept.take() {
-            return Step { polled, warnings: Vec::new(), unmatched: Vec::new() };
+            return Step { polled, waiter: None, warnings: Vec::new(), unmatched: Vec::new() };
         }
-        let polled = py.detach(|| self.reader.poll(longest.min(SIGNAL_CHECK)));
+        let (polled, waiter) = py.detach(|| match self.reader.poll(Duration::ZERO) {
+            Ok(Poll::Pending) => (Ok(Poll::Pending), self.reader.waiter()),
+            polled => (polled, None),
+        });
         let mut warnings = std::mem::take(&mut self.pending_warnings);
         warnings.extend(self.warnings());
         let unmatched = match polled {
             Ok(Poll::End) => self.unmatched(),
             _ => Vec::new(),
         };
-        Step { polled, warnings, unmatched }
+        Step { polled, waiter, warnings, unmatched }
     }
 
     /// A wait for the next result, for a thread that does not hold the reader; `None` if [`Self::step`] has one now: a batch or
@@ -270,12 +275,13 @@ impl Step {
         self.polled.is_err()
     }
 
-    /// Returns the result. Runs Python code (warnings, signal handlers), so the caller must hold no
-    /// lock of this module. If that code raises an exception, `keep` receives the result for the
-    /// next call.
+    /// Returns the result, or waits for one, for `longest` and [`SIGNAL_CHECK`] at most, and returns [`Poll::Pending`]. Runs
+    /// Python code (warnings, signal handlers), so the caller must hold no lock of this module. If that code raises an
+    /// exception, `keep` receives the result for the next call.
     pub(super) fn settle(
         self,
         py: Python<'_>,
+        longest: Duration,
         keep: impl FnOnce(Result<Poll, Error>),
     ) -> PyResult<Poll> {
         let warned = self
@@ -289,6 +295,9 @@ impl Step {
         }
         let polled = self.polled?;
         if matches!(polled, Poll::Pending) {
+            if let Some(waiter) = self.waiter {
+                py.detach(|| waiter.wait(longest.min(SIGNAL_CHECK)));
+            }
             py.check_signals()?;
         }
         Ok(polled)

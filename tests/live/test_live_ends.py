@@ -76,6 +76,19 @@ def test_close_while_another_thread_waits(server: Server) -> None:
     assert reader.stream.closed
 
 
+def test_the_counts_while_another_thread_waits(server: Server) -> None:
+    """The thread that waits does not hold what the others need: not even between two moments."""
+    reader = waiting(server)
+    waited = 0.0
+    for _ in range(100):
+        time.sleep(0.005)
+        begin = time.monotonic()
+        reader.stream.stats()
+        waited += time.monotonic() - begin
+    assert waited < LIMIT
+    ends(server, reader.stream.close)
+
+
 def test_close_while_the_connection_is_made_anew(server: Server) -> None:
     with Proxy(server.port) as proxy:
         reader = waiting(server, proxy.port)

@@ -36,7 +36,7 @@ impl Input {
         let (step, before) = match &mut locked(&self.0, py).running {
             Some(running) => {
                 let before = running.progress();
-                (running.step(py, longest), before)
+                (running.step(py), before)
             }
             None => return Err(closed()),
         };
@@ -46,7 +46,7 @@ impl Input {
             }
         };
         let is_failure = step.is_failure();
-        let settled = step.settle(py, keep);
+        let settled = step.settle(py, longest, keep);
         if is_failure || matches!(settled, Ok(Poll::End)) {
             locked(&self.0, py).is_consumed = true;
         }
