@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -38,6 +38,12 @@ each_kind = pytest.mark.parametrize("kind", [*SCHEMES])
 
 two_kinds = pytest.mark.parametrize("kind", ["duckdb", "delta"])
 """Runs a test with a database and with a lake."""
+
+
+def repairs_of(tables: Iterable[binarrow.SyncedTable]) -> set[str]:
+    """How tables were repaired after changes of foreign keys: their "keys" or their "rows" were read."""
+    kinds = {"keys": "comparisons", "rows": "loads"}
+    return {kind for one in tables for kind, name in kinds.items() if getattr(one, name)}
 
 
 @dataclass

@@ -1,7 +1,7 @@
 """Rows that the actions of foreign keys change, and that the log does not contain.
 
 MySQL before 9.6, and MariaDB, do not log them. The effects of deletes are computed where this is
-exact; in all other cases, the rows of the tables concerned are read again.
+exact; in all other cases, the tables concerned are repaired.
 
 <https://dev.mysql.com/doc/refman/8.4/en/create-table-foreign-keys.html>
 """
@@ -18,6 +18,8 @@ from binarrow.syncing.versions import version_before
 
 if TYPE_CHECKING:
     from binarrow.syncing.tables import Tables
+
+WHY = "a foreign key changed rows that the log does not contain"
 
 OVERFLOW = 2
 """Rows are collected up to this multiple of a commit's limits, so that no commit divides the
@@ -76,15 +78,31 @@ class Cascades:
         self._loading = _loading(position)
         for group in self._components(complete):
             if is_divided or not add_effects(self._tables, group, position, loading):
-                self._read_again(group)
+                self._repair(group)
 
-    def _read_again(self, group: list[UnloggedChange]) -> None:
-        names = {name for one in group for name in self._names(one)}
-        for name in sorted(names):
+    def _repair(self, group: list[UnloggedChange]) -> None:
+        """Compares the keys of tables, or reads their rows again."""
+        only_deletes = self._only_deletes(group)
+        for name in sorted({name for one in group for name in self._names(one)}):
             if self._tables.followed(name):
-                self._tables.reload(
-                    name, "a foreign key changed rows that the log does not contain"
+                lacks_deletes_only = name in only_deletes
+                self._tables.repairs.add(
+                    name, WHY, lacks_deletes_only=lacks_deletes_only, is_loading=False
                 )
+
+    def _only_deletes(self, group: list[UnloggedChange]) -> set[Name]:
+        """Returns the tables of which foreign keys can only have deleted rows."""
+        if any(one.operation != "delete" for one in group):
+            return set()
+        keys = {key for one in group for key in one.foreign_keys}
+        changes_keys = any(key.on_delete.startswith("set_") for key in keys) and any(
+            key.on_update != "restrict" for key in keys
+        )
+        if changes_keys:
+            return set()
+        others = {key.table for key in keys if key.on_delete not in {"restrict", "cascade"}}
+        listed = {key.table for key in keys} - others
+        return {self._tables.name_of(text) for text in listed}
 
     def _names(self, change: UnloggedChange) -> set[Name]:
         return {self._tables.name_of(text) for text in change.changed_tables}

@@ -116,8 +116,9 @@ class Commits:
         state, position = self.state, self.position
         if position is None or state is None:
             return is_idle
-        if state.position.loading is not None and position.loading is None:
-            return True  # a load has ended
+        has_loaded = state.position.loading is not None and position.loading is None
+        if has_loaded or self._tables.repairs.is_due(position):
+            return True
         is_new = position != state.position
         return is_idle and (is_new or self._complete_through(position) != state.complete_through)
 
@@ -135,7 +136,7 @@ class Commits:
     def commit_end(self, position: Position | None) -> bool:
         """Commits at the end of a stream; see :meth:`commit`."""
         self.position = self._not_before_last(position)
-        return self.commit()
+        return self.commit() or self._tables.repairs.is_waiting
 
     def _not_before_last(self, position: Position | None) -> Position | None:
         """Returns the position of a stream, or that of the last commit if the stream is before it.
@@ -165,6 +166,7 @@ class Commits:
             return False
         tables = self._tables
         tables.settle(position)
+        tables.repairs.note_changes(position)
         self._cascades.settle(position)
         tables.end_loads(position)
         loads: list[Name] = []
@@ -197,6 +199,8 @@ class Commits:
         if loads:
             self._watch.wake()
         self._settings.on_commit(self._summary)
+        if not loads and tables.repairs.compare(self._server, position):
+            return self.commit()
         return bool(loads)
 
     def commit_parked(self) -> None:

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from binarrow.syncing.snapshot import Snapshot
     from binarrow.syncing.tables import Tables
 
+WHY = "a foreign key changed rows that the log does not contain, and tables are being loaded"
+
 MAX_LEVELS = 50
 """The number of levels of children, for example in a table that refers to itself."""
 
@@ -39,7 +41,7 @@ def add_effects(
 ) -> bool:
     """Adds the effects of deletes to the next commit, which contains these deletes.
 
-    Tables whose effects depend on rows that are still to be loaded are loaded later.
+    Effects that depend on rows that are still to be loaded are found after the loads.
 
     Args:
         tables: The tables of the target.
@@ -61,7 +63,8 @@ def add_effects(
     if known and not _add(tables, changes, known, store):
         return False
     for name in sorted(waiting):
-        tables.reload_after_loads(name)
+        sets_null = any(one.sets_null for one in actions if one.table == name)
+        tables.repairs.add(name, WHY, lacks_deletes_only=not sets_null, is_loading=True)
     return True
 
 

@@ -32,4 +32,14 @@ class TargetDiffersError(SyncError):
     """A table of the target, or a column of it, does not exist."""
 
 
-__all__ = ["SyncError", "TableError", "TargetBusyError", "TargetDiffersError"]
+class SourceBehindError(SyncError):
+    """The source does not show that it has all transactions that the target contains."""
+
+
+__all__ = [
+    "SourceBehindError",
+    "SyncError",
+    "TableError",
+    "TargetBusyError",
+    "TargetDiffersError",
+]

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from binarrow.syncing.actions import Action
 from binarrow.syncing.clock import AT
+from binarrow.syncing.current_rows import current_rows
 from binarrow.syncing.reduce import CHANGE, DELETED, key_numbers, places
-from binarrow.syncing.rows import FROM_VERSION, TO_VERSION
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -38,9 +38,6 @@ MAX_BYTES = 64 << 20
 
 MAX_PAIRS = 4_000_000
 """The largest number of pairs of an image and a delete of the same values, which are compared."""
-
-MICROSECONDS_PER_DAY = 86_400_000_000
-"""DuckDB divides a duration into days and nanoseconds."""
 
 
 class UnknownEffectsError(Exception):
@@ -287,25 +284,7 @@ class Images:
     def _current(
         self, target: Snapshot, record: Record, near: Sequence[pa.Table]
     ) -> Iterator[pa.Table]:
-        """Returns rows of the target, without earlier versions of them.
-
-        While a table is read again, versions that began before that end when they are read.
-        """
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
-        schema = record.schema
-        if self._has_versions:
-            added = [pa.field(name, pa.int64()) for name in (FROM_VERSION, TO_VERSION)]
-            record = replace(record, schema=pa.schema([*schema, *added]))
-        for batch in target.rows(record, near):
-            rows = pa.Table.from_batches([batch])
-            if self._has_versions:
-                is_new = pc.greater_equal(rows.column(FROM_VERSION), record.read_again_from)
-                rows = rows.filter(pc.and_(is_new, pc.is_null(rows.column(TO_VERSION))))
-                rows = rows.select(schema.names)
-            columns = zip(rows.columns, schema, strict=True)
-            yield pa.table([_plain(column, one.type) for column, one in columns], schema=schema)
+        return current_rows(target, record, near, has_versions=self._has_versions)
 
 
 def parent_columns(actions: Iterable[Action], name: tuple[str, str]) -> list[str]:
@@ -351,19 +330,6 @@ def _earliest_of(hits: pa.Table, others: pa.Table) -> pa.ChunkedArray:
 
     found = pc.index_in(hits.column(IMAGE), value_set=others.column(IMAGE))
     return pc.fill_null(others.column(AT).take(found), pa.scalar(NEVER, pa.int64()))
-
-
-def _plain(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
-    """Converts values of the target, which has intervals for durations."""
-    import pyarrow as pa
-
-    if not pa.types.is_interval(column.type):
-        return column.cast(kind)
-    values = [
-        None if one is None else one.days * MICROSECONDS_PER_DAY + one.nanoseconds // 1000
-        for one in column.to_pylist()
-    ]
-    return pa.chunked_array([pa.array(values, pa.int64()).cast(kind)])
 
 
 def _has_common(hits: pa.Table, others: pa.Table) -> bool:

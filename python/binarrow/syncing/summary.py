@@ -19,18 +19,22 @@ class SyncedTable:
     """A table in the result of :func:`binarrow.sync`.
 
     Attributes:
-        status: ``"followed"``, ``"dropped"`` (the server no longer has it), ``"left out"``
-            (``tables`` no longer selects it) or ``"parked"`` (it is not followed because of an
-            error). The rows of the last three remain in the target.
+        status: ``"followed"``, ``"incomplete"`` (rows are still to be loaded), ``"dropped"`` (the
+            server no longer has it), ``"left out"`` (``tables`` no longer selects it) or
+            ``"parked"`` (it is not followed because of an error). The rows of the last three remain
+            in the target.
         reason: The error after which the table was parked; empty if it is not parked.
         changes: The number of rows that were loaded, or that the log contains.
         loads: The number of times that its existing rows were read in this run.
+        comparisons: The number of times that its keys were compared with those of the source,
+            because foreign keys may have deleted rows and the log does not contain this.
     """
 
     status: str = "followed"
     reason: str = ""
     changes: int = 0
     loads: int = 0
+    comparisons: int = 0
 
 
 @dataclass

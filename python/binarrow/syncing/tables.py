@@ -16,6 +16,7 @@ from binarrow.syncing.names import Name, Selection, check_letter_case, shown, sp
 from binarrow.syncing.operations import Alter, Create, End, Operation, Record, Status, parked
 from binarrow.syncing.pending import Pending
 from binarrow.syncing.reduce import TIME
+from binarrow.syncing.repairs import Repairs
 from binarrow.syncing.rows import (
     ADDED,
     PRESENT,
@@ -61,8 +62,7 @@ class Tables:
         self.records: dict[Name, Record] = {}
         self.reloads: set[Name] = set()
         """Tables whose rows are to be read again after the next commit."""
-        self._after_loads: set[Name] = set()
-        """Tables whose rows are to be read again after all loads."""
+        self.repairs = Repairs(self)
         self._keeping: set[Name] = set()
         """The tables of `reloads` that keep their rows. Each row is replaced when it is read."""
         self.unsettled: dict[Name, Position] = {}
@@ -80,7 +80,7 @@ class Tables:
         self._owned = {name for name, record in records.items() if record.is_stored}
         self.pending = Pending(self.settings)
         self.reloads.clear()
-        self._after_loads.clear()
+        self.repairs.clear()
         self._keeping.clear()
         self.unsettled.clear()
 
@@ -216,18 +216,6 @@ class Tables:
         self._keeping.discard(name)
         self.reloads.add(name)
 
-    def reload_after_loads(self, name: Name) -> None:
-        """Reads the rows of a table again, after all loads. Until then, it is incomplete."""
-        record = self.records[name]
-        if record.status != "incomplete":
-            LOG.warning(
-                "%s: a foreign key changed rows that the log does not contain, and tables are still"
-                " being loaded: its rows are read again after that",
-                shown(name),
-            )
-            self.put(replace(record, status="incomplete"))
-        self._after_loads.add(name)
-
     def note_unknown(self, name: Name, columns: tuple[str, ...], added: set[str]) -> None:
         """Notes columns whose values are not known in all rows. If some are new, reads the rows.
 
@@ -347,10 +335,7 @@ class Tables:
 
     def end_loads(self, position: Position) -> None:
         """Ends loads that are complete: versions of rows that were not found are not current."""
-        if position.loading is None:
-            for name in sorted(one for one in self._after_loads if self.followed(one)):
-                self.reload(name, "all other tables are loaded")
-            self._after_loads.clear()
+        self.repairs.prepare(position)
         loading = {*(position.loading or ()), *map(shown, self.reloads)}
         self.wanted = {
             one for one in self.wanted if not self.followed(one) or shown(one) in loading
@@ -387,7 +372,8 @@ class Tables:
         for name in names:
             record = self.records[name]
             self.summary.of(name).loads += name in found
-            status: Status = "followed" if name in found else "incomplete"
+            is_complete = name in found and not self.repairs.has(name)
+            status: Status = "followed" if is_complete else "incomplete"
             is_emptied = self.settings.mode == "mirror" and name not in kept
             operations = [Create(name, record.schema)] if is_emptied else []
             if self.settings.mode == "scd2":

@@ -6,7 +6,6 @@ is at P or later. The log between them determines which rows the server had at P
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal
@@ -20,12 +19,12 @@ from binarrow._native import (
     PositionPurgedError,
     RowSums,
     hash_rows,
-    parse_place,
 )
 from binarrow.syncing.errors import TargetBusyError, TargetDiffersError
 from binarrow.syncing.names import Name, shown
-from binarrow.syncing.rows import PREFIX, conformed
-from binarrow.syncing.structures import TYPES, Structures
+from binarrow.syncing.rows import conformed
+from binarrow.syncing.source_rows import end_of, rows_after
+from binarrow.syncing.structures import Structures
 from binarrow.verifying.changes import LoggedChanges
 from binarrow.verifying.errors import InconclusiveError
 from binarrow.verifying.result import DifferingKey, VerifiedTable, VerifyProgress
@@ -46,11 +45,6 @@ MAX_ROWS = 200_000
 
 MAX_KEYS = 100
 """The number of keys in a result."""
-
-LAG = 30.0
-"""Seconds to wait until a SELECT sees the transactions that the target contains."""
-
-RETRY = 0.2
 
 
 @dataclass(frozen=True)
@@ -188,7 +182,14 @@ class TableComparison:
         target, source = Side.of(parts), Side.of(parts)
         record, position, structures = self._read_target(target)
         self.result.position = position.base
-        with self._snapshot(record, position) as rows:
+        with rows_after(
+            self._server,
+            self._name,
+            record.schema.names,
+            position,
+            locks=self._settings.locks,
+            max_rows_per_second=self._settings.max_rows_per_second,
+        ) as rows:
             # The server executes the query when its first rows are there.
             first = next(rows, None)
             changes = LoggedChanges(record, source.chosen)
@@ -219,46 +220,14 @@ class TableComparison:
                 self._show("target", side.count)
             return record, state.position, structures
 
-    def _snapshot(self, record: Record, position: Position) -> TableRows:
-        """Opens a snapshot that contains all transactions that the target contains."""
-        deadline = time.monotonic() + LAG
-        while True:
-            rows = self._server.read_table(
-                shown(self._name),
-                columns=record.schema.names,
-                types=TYPES,
-                envelope=["commit_version"],
-                envelope_prefix=PREFIX,
-                locks=self._settings.locks,
-                max_rows_per_second=self._settings.max_rows_per_second,
-            )
-            try:
-                if reaches(rows.position, position):
-                    return rows
-            except BaseException:
-                rows.close()
-                raise
-            rows.close()
-            if time.monotonic() > deadline:
-                raise InconclusiveError(
-                    "a SELECT on the server does not see all transactions that the target"
-                    " contains: a commit waits, or the server is a replica that lags"
-                )
-            time.sleep(RETRY)
-
     def _read_log(
         self, changes: LoggedChanges, position: Position, rows: TableRows, structures: bytes
     ) -> None:
         """Reads the changes after the target's position that the snapshot may contain."""
-        snapshot = rows.position
-        if snapshot is None:
+        snapshot, end = rows.position, end_of(rows, self._server)
+        if snapshot is None or end is None:
             raise InconclusiveError("the position of a snapshot is not known")
-        end = self._server.binlogs()[-1]
-        is_uncertain = not rows.is_exact and (end.name, end.size) != (
-            snapshot.file,
-            snapshot.offset,
-        )
-        if position == snapshot and not is_uncertain:
+        if position == snapshot == end:
             return
         is_mariadb = self._server.flavor == "mariadb"
         with Structures(self._folder / "tables.db", structures, is_mariadb=is_mariadb) as history:
@@ -268,12 +237,9 @@ class TableComparison:
             if position.server == snapshot.server:
                 stop = snapshot.replace(version_shift=position.version_shift)
             changes.read(self._server, position, stop, structure, self._show_log)
-        if is_uncertain:
+        if end != snapshot:
             changes.rows.reach_uncertain()
-            stop = snapshot.replace(
-                file=end.name, offset=end.size, gtid_set=None, file_created=None
-            )
-            changes.read(self._server, snapshot, stop, structure, self._show_log)
+            changes.read(self._server, snapshot, end, structure, self._show_log)
 
     def _check_columns(self, record: Record) -> None:
         """Checks that the target has all columns of the server."""
@@ -302,28 +268,6 @@ STATUS = {
     "dropped": "the server has dropped the table, and the target keeps its rows",
     "left out": "sync does not select the table any more, and the target keeps its rows",
 }
-
-
-def reaches(snapshot: Position | None, position: Position) -> bool:
-    """True if a snapshot contains all transactions before a position.
-
-    Raises:
-        InconclusiveError: The positions cannot be compared.
-    """
-    if snapshot is None:
-        return True
-    try:
-        if snapshot.server == position.server:
-            return not snapshot.base < position.base.replace(version_shift=snapshot.version_shift)
-        if snapshot.gtid_set and position.gtid_set:
-            own, its = parse_place(snapshot.gtid_set), parse_place(position.gtid_set)
-            if isinstance(own, Position) and isinstance(its, Position):
-                return not own < its
-    except ConfigError:
-        pass
-    raise InconclusiveError(
-        "the target's position is of another server, and GTIDs do not show its place in this log"
-    )
 
 
 def named(
