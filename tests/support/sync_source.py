@@ -41,7 +41,7 @@ two_kinds = pytest.mark.parametrize("kind", ["duckdb", "delta"])
 
 
 def repairs_of(tables: Iterable[binarrow.SyncedTable]) -> set[str]:
-    """How tables were repaired after changes of foreign keys: their "keys" or their "rows" were read."""
+    """Returns what sync read to repair tables: their "keys" or their "rows"."""
     kinds = {"keys": "comparisons", "rows": "loads"}
     return {kind for one in tables for kind, name in kinds.items() if getattr(one, name)}
 
