@@ -259,16 +259,15 @@ def test_composite_and_binary_keys(source: Source) -> None:
     run(source, deletes, "p", "c")
 
 
+ROMAN = "VARCHAR(9) CHARACTER SET utf8mb4 COLLATE utf8mb4_roman_ci"
+"""The server does not distinguish I and J, or U and V."""
+
+
 @pytest.mark.parametrize(
     ("key", "action", "statements", "repaired"),
     [
-        (
-            "VARCHAR(9)",
-            "CASCADE",
-            ["DELETE FROM p WHERE id = '1'"],
-            "keys",
-        ),  # 'a' = 'A' on the server
-        ("VARCHAR(9)", "SET NULL", ["DELETE FROM p WHERE id = '1'"], "rows"),
+        (ROMAN, "CASCADE", ["DELETE FROM p WHERE id = '1'"], "keys"),
+        (ROMAN, "SET NULL", ["DELETE FROM p WHERE id = '1'"], "rows"),
         ("INT", "CASCADE", ["UPDATE p SET id = 7 WHERE id = 1"], "rows"),
         (
             "INT",

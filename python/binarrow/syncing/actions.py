@@ -1,8 +1,5 @@
 """The actions of foreign keys that sync can compute: ON DELETE CASCADE and ON DELETE SET NULL.
 
-The values must be integers or binary strings. Other values can be equal on the server and
-different in Arrow, for example texts of different letter case.
-
 <https://dev.mysql.com/doc/refman/8.4/en/create-table-foreign-keys.html>
 """
 
@@ -12,11 +9,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from binarrow.syncing.foreign_key_values import is_comparable
 from binarrow.syncing.names import Name
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from binarrow._native import ForeignKey, Position, UnloggedChange
     from binarrow.syncing.operations import Record
     from binarrow.syncing.tables import Tables
@@ -56,7 +52,7 @@ def actions_of(
             continue
         seen.add(cause)
         keys = _keys_by_parent(tables, one.foreign_keys)
-        actions = _actions(tables, (one.database, one.table), keys)
+        actions = _actions(tables, (one.database, one.table), keys, position)
         if actions is None or _followed(tables, one) - {action.table for action in actions}:
             return None
         if any(_changes_key_of(tables, one.foreign_keys, action) for action in actions):
@@ -101,7 +97,7 @@ def _keys_by_parent(tables: Tables, keys: Iterable[ForeignKey]) -> dict[Name, li
 
 
 def _actions(
-    tables: Tables, parent: Name, keys: dict[Name, list[ForeignKey]]
+    tables: Tables, parent: Name, keys: dict[Name, list[ForeignKey]], position: Position
 ) -> list[Action] | None:
     """Returns the actions of a delete, and of the deletes that it causes."""
     found: list[Action] = []
@@ -111,7 +107,7 @@ def _actions(
         for key in keys.get(waiting.pop(), ()):
             if not _reaches_followed(tables, key, keys):
                 continue
-            action = _action(tables, key)
+            action = _action(tables, key, position)
             if action is None:
                 return None
             found.append(action)
@@ -136,7 +132,7 @@ def _reaches_followed(tables: Tables, key: ForeignKey, keys: dict[Name, list[For
     return False
 
 
-def _action(tables: Tables, key: ForeignKey) -> Action | None:
+def _action(tables: Tables, key: ForeignKey, position: Position) -> Action | None:
     """Returns the action of a foreign key; None if it cannot be computed."""
     name, parent_name = tables.name_of(key.table), tables.name_of(key.parent)
     table, parent = tables.followed(name), tables.followed(parent_name)
@@ -150,7 +146,8 @@ def _action(tables: Tables, key: ForeignKey) -> Action | None:
     types = [table.schema.field(column).type for column in columns]
     if types != [parent.schema.field(column).type for column in parent_columns]:
         return None
-    if not all(_is_exact(kind) for kind in types):
+    own = _are_comparable(tables, table, columns, position)
+    if not own or not _are_comparable(tables, parent, parent_columns, position):
         return None
     return Action(name, columns, parent_name, parent_columns, key.on_delete == "set_null")
 
@@ -186,11 +183,18 @@ def _columns(record: Record, names: Iterable[str]) -> tuple[str, ...] | None:
     return None if None in found else tuple(name for name in found if name is not None)
 
 
-def _is_exact(kind: pa.DataType) -> bool:
-    """True if values are equal in Arrow if they are equal on the server."""
-    import pyarrow as pa
-
-    return bool(pa.types.is_integer(kind) or pa.types.is_binary(kind))
+def _are_comparable(
+    tables: Tables, record: Record, names: Iterable[str], position: Position
+) -> bool:
+    """True if the values of columns can be compared as the server compares them."""
+    structure = tables.structures.find(record.name, position)
+    if structure is None:
+        return False
+    known = {column.name: column for column in structure.columns}
+    return all(
+        name in known and is_comparable(record.schema.field(name).type, known[name])
+        for name in names
+    )
 
 
 __all__ = ["Action", "actions_of"]

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from binarrow.syncing.actions import Action, actions_of
 from binarrow.syncing.clock import AT, Clock
-from binarrow.syncing.errors import TargetDiffersError
-from binarrow.syncing.images import Images, UnknownEffectsError
+from binarrow.syncing.errors import TargetDiffersError, UnknownEffectsError
+from binarrow.syncing.images import Images
 from binarrow.syncing.reduce import CHANGE
 from binarrow.syncing.snapshot import ReadableTarget
 

@@ -36,10 +36,15 @@ class SourceBehindError(SyncError):
     """The source does not show that it has all transactions that the target contains."""
 
 
+class UnknownEffectsError(Exception):
+    """The effects of a delete cannot be computed, or not in one commit."""
+
+
 __all__ = [
     "SourceBehindError",
     "SyncError",
     "TableError",
     "TargetBusyError",
     "TargetDiffersError",
+    "UnknownEffectsError",
 ]

@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING
 from binarrow.syncing.actions import Action
 from binarrow.syncing.clock import AT
 from binarrow.syncing.current_rows import current_rows
-from binarrow.syncing.reduce import CHANGE, DELETED, key_numbers, places
+from binarrow.syncing.errors import UnknownEffectsError
+from binarrow.syncing.foreign_key_values import matching_numbers, without_texts
+from binarrow.syncing.reduce import CHANGE, DELETED, key_numbers, numbers_of, places
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -38,10 +40,6 @@ MAX_BYTES = 64 << 20
 
 MAX_PAIRS = 4_000_000
 """The largest number of pairs of an image and a delete of the same values, which are compared."""
-
-
-class UnknownEffectsError(Exception):
-    """The effects of a delete cannot be computed, or not in one commit."""
 
 
 class Images:
@@ -115,7 +113,7 @@ class Images:
         self._read(target, [*values.values()])
         found = [_no_hits()]
         for action, wanted in values.items():
-            hits = self._hits(action, wanted.append_column(AT, deleted[action].column(AT)))
+            hits = self._hits(wanted.append_column(AT, deleted[action].column(AT)))
             if action.sets_null:
                 self._nulled[action] = _earliest([self._nulled.get(action, _no_hits()), hits])
             else:
@@ -144,10 +142,10 @@ class Images:
 
         found = [self._rows_of_target]
         count = 0
-        for rows in self._current(target, self._stored, values):
+        for rows in self._current(target, self._stored, _near(values)):
             wanted = None
             for one in values:
-                own, others = numbers_of(rows, one)
+                own, others = matching_numbers(rows, one)
                 has = pc.is_in(own, value_set=others.drop_null())
                 wanted = has if wanted is None else pc.or_(wanted, has)
             found.append(rows.filter(wanted))
@@ -197,13 +195,13 @@ class Images:
 
     # --------------------------------------------------------------------------- actions
 
-    def _hits(self, action: Action, deleted: pa.Table) -> pa.Table:
+    def _hits(self, deleted: pa.Table) -> pa.Table:
         """Returns the images of rows that refer to deleted rows, and the first delete of each."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
         images = self._images
-        own, others = numbers_of(images.select(action.columns), deleted.drop_columns(AT))
+        own, others = matching_numbers(images, deleted.drop_columns(AT))
         left = pa.table(
             [own, places(images.num_rows), images.column(START), images.column(END)],
             [NUMBER, IMAGE, START, END],
@@ -293,17 +291,10 @@ def parent_columns(actions: Iterable[Action], name: tuple[str, str]) -> list[str
     return sorted({column for one in own for column in one.parent_columns})
 
 
-def numbers_of(rows: pa.Table, others: pa.Table) -> tuple[pa.Array, pa.Array]:
-    """Returns numbers for the rows of two tables, which are the same for the same values.
-
-    The columns are those of the second table. Rows with NULL have the number NULL.
-    """
-    import pyarrow as pa
-
-    names = others.column_names
-    both = pa.concat_tables([rows.select(names), others])
-    numbers = key_numbers(both, names)
-    return numbers.slice(0, rows.num_rows), numbers.slice(rows.num_rows)
+def _near(values: Sequence[pa.Table]) -> list[pa.Table]:
+    """Returns values by which rows can be left out of a read."""
+    found = [without_texts(one) for one in values]
+    return found if all(one.column_names for one in found) else []
 
 
 def _pairs(left: pa.Table, right: pa.Table) -> int:
@@ -357,4 +348,4 @@ def _subset(schema: pa.Schema, names: Iterable[str]) -> pa.Schema:
     return pa.schema([schema.field(name) for name in names])
 
 
-__all__ = ["Images", "UnknownEffectsError", "numbers_of", "parent_columns"]
+__all__ = ["Images", "parent_columns"]

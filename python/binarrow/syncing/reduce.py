@@ -89,6 +89,19 @@ def key_numbers(rows: pa.Table, key: Sequence[str]) -> pa.Array:
     return numbers
 
 
+def numbers_of(rows: pa.Table, others: pa.Table) -> tuple[pa.Array, pa.Array]:
+    """Returns numbers for the rows of two tables, which are the same for the same values.
+
+    The columns are those of the second table. Rows with NULL have the number NULL.
+    """
+    import pyarrow as pa
+
+    names = others.column_names
+    both = pa.concat_tables([rows.select(names), others])
+    numbers = key_numbers(both, names)
+    return numbers.slice(0, rows.num_rows), numbers.slice(rows.num_rows)
+
+
 def places(count: int) -> pa.Array:
     """Returns the numbers from 0 to `count` - 1, without a loop in Python."""
     import pyarrow as pa
@@ -98,4 +111,4 @@ def places(count: int) -> pa.Array:
     return pc.subtract(pc.cumulative_sum(ones), 1)
 
 
-__all__ = ["CHANGE", "ORDINAL", "TIME", "VERSION", "key_numbers", "places", "reduced"]
+__all__ = ["CHANGE", "ORDINAL", "TIME", "VERSION", "key_numbers", "numbers_of", "places", "reduced"]

@@ -19,9 +19,8 @@ from typing import TYPE_CHECKING
 from binarrow._native import ConnectionLostError, SchemaError, ServerError
 from binarrow.syncing.current_rows import current_rows
 from binarrow.syncing.errors import SourceBehindError, TargetDiffersError
-from binarrow.syncing.images import numbers_of
 from binarrow.syncing.names import Name, shown
-from binarrow.syncing.reduce import CHANGE, ORDINAL, TIME, VERSION
+from binarrow.syncing.reduce import CHANGE, ORDINAL, TIME, VERSION, numbers_of
 from binarrow.syncing.rows import conformed, with_envelope
 from binarrow.syncing.snapshot import ReadableTarget
 from binarrow.syncing.source_rows import contains, end_of, rows_after

@@ -87,7 +87,7 @@ class Table:
 class Family:
     """A parent and two children, whose rows a delete of the parent's rows deletes or changes.
 
-    In every second family the keys are texts, whose effects sync does not compute.
+    In every second family the keys are texts with a collation whose effects sync does not compute.
     """
 
     def __init__(self, number: int) -> None:
@@ -95,7 +95,8 @@ class Family:
             f"{one}{number}" for one in ("parent", "child", "other")
         ]
         self._has_texts = number % 2 == 1
-        kind = "VARCHAR(9)" if self._has_texts else "INT"
+        text = "VARCHAR(9) CHARACTER SET utf8mb4 COLLATE utf8mb4_roman_ci"
+        kind = text if self._has_texts else "INT"
         action = "CASCADE" if self._has_texts else "SET NULL"
         key = f"id {kind} NOT NULL PRIMARY KEY"
         self.created = [
