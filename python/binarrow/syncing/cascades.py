@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from binarrow._native import Position, UnloggedChange
+from binarrow._native import Position, SchemaChange, UnloggedChange
 from binarrow.syncing.effects import add_effects
 from binarrow.syncing.errors import SyncError
 from binarrow.syncing.names import Name, split
@@ -61,6 +61,18 @@ class Cascades:
         if any(self._tables.followed(name) for name in self._names(change)):
             self._found.append(change)
 
+    def note_renames(self, statement: SchemaChange) -> None:
+        """Reads tables again that a statement renames: the changes so far have their old names."""
+        renamed = {split(old) for old, _ in statement.renames}
+        for name in sorted(renamed & {name for one in self._found for name in self._names(one)}):
+            if self._tables.followed(name):
+                self._tables.reload(name, WHY)
+
+    @property
+    def has_changes(self) -> bool:
+        """True if there are changes of parents whose effects are not in a commit yet."""
+        return bool(self._found)
+
     def may_commit(self, position: Position | None) -> bool:
         """True if the changes up to a position are complete, or too many to wait for more."""
         if not self._found or (position is not None and not position.ahead):
@@ -83,11 +95,12 @@ class Cascades:
     def _repair(self, group: list[UnloggedChange]) -> None:
         """Compares the keys of tables, or reads their rows again."""
         only_deletes = self._only_deletes(group)
+        last = max(one.commit_version for one in group)
         for name in sorted({name for one in group for name in self._names(one)}):
             if self._tables.followed(name):
-                lacks_deletes_only = name in only_deletes
+                lacks_deletes = name in only_deletes
                 self._tables.repairs.add(
-                    name, WHY, lacks_deletes_only=lacks_deletes_only, is_loading=False
+                    name, WHY, last, lacks_deletes=lacks_deletes, is_loading=False
                 )
 
     def _only_deletes(self, group: list[UnloggedChange]) -> set[Name]:

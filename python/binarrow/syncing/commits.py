@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from binarrow.syncing.tables import Tables
     from binarrow.syncing.target import Target
 
+PATIENCE = 0.25
+"""Seconds to wait for the source before it is checked whether the sync is to end."""
+
 IDLE = 60.0
 """Seconds after which the position is committed although no table has changed."""
 
@@ -104,21 +107,25 @@ class Commits:
         """True if it is time for a commit."""
         # The changes of a table that is to be loaded are left out until then. A mirror needs none
         # of them, so several tables can be loaded after one commit.
-        if self.may_load and self._settings.mode != "mirror":
+        is_urgent = self.may_load and self._settings.mode != "mirror"
+        if is_urgent or self._tables.repairs.is_due(self.position):
             return True
         pending = self._tables.pending
         if not pending.is_empty:
             return pending.is_due
         waited = time.monotonic() - self._committed
-        if self.may_load and waited >= self._settings.every:
+        if (self.may_load or self._cascades.has_changes) and waited >= self._settings.every:
             return True
+        return self._is_position_due(waited)
+
+    def _is_position_due(self, waited: float) -> bool:
+        """True if it is time to commit the position, without changes of tables."""
         is_idle = waited > max(IDLE, self._settings.every)
         state, position = self.state, self.position
         if position is None or state is None:
             return is_idle
-        has_loaded = state.position.loading is not None and position.loading is None
-        if has_loaded or self._tables.repairs.is_due(position):
-            return True
+        if state.position.loading is not None and position.loading is None:
+            return True  # a load has ended
         is_new = position != state.position
         return is_idle and (is_new or self._complete_through(position) != state.complete_through)
 
@@ -134,9 +141,21 @@ class Commits:
             self._progress.reached(position, self._complete_through(position))
 
     def commit_end(self, position: Position | None) -> bool:
-        """Commits at the end of a stream; see :meth:`commit`."""
+        """Commits at the end of a stream; see :meth:`commit`.
+
+        Returns true too if the log must be read on because tables are to be repaired.
+        """
         self.position = self._not_before_last(position)
-        return self.commit() or self._tables.repairs.is_waiting
+        is_again = self.commit()
+        repairs = self._tables.repairs
+        while not is_again and repairs.is_waiting:
+            while not repairs.wait(PATIENCE):
+                if self._settings.is_stopped():
+                    return False
+            if not repairs.is_due(self.position):
+                return True
+            is_again = self.commit()
+        return is_again or self.may_load
 
     def _not_before_last(self, position: Position | None) -> Position | None:
         """Returns the position of a stream, or that of the last commit if the stream is before it.
@@ -166,7 +185,7 @@ class Commits:
             return False
         tables = self._tables
         tables.settle(position)
-        tables.repairs.note_changes(position)
+        tables.repairs.note_changes()
         self._cascades.settle(position)
         tables.end_loads(position)
         loads: list[Name] = []
@@ -199,8 +218,8 @@ class Commits:
         if loads:
             self._watch.wake()
         self._settings.on_commit(self._summary)
-        if not loads and tables.repairs.compare(self._server, position):
-            return self.commit()
+        if not loads:
+            tables.repairs.compare(self._server, position)
         return bool(loads)
 
     def commit_parked(self) -> None:

@@ -62,9 +62,10 @@ def add_effects(
     known = [one for one in actions if one.table not in waiting]
     if known and not _add(tables, changes, known, store):
         return False
+    last = max(one.commit_version for one in changes)
     for name in sorted(waiting):
         sets_null = any(one.sets_null for one in actions if one.table == name)
-        tables.repairs.add(name, WHY, lacks_deletes_only=not sets_null, is_loading=True)
+        tables.repairs.add(name, WHY, last, lacks_deletes=not sets_null, is_loading=True)
     return True
 
 

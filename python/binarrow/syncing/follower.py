@@ -87,8 +87,11 @@ class Follower:
         """Loads and follows, until the end or until the sync is stopped."""
         start = time.monotonic()
         self._commits.state = state
-        while not self._run():
-            pass
+        try:
+            while not self._run():
+                pass
+        finally:
+            self._tables.repairs.clear()
         self._summary.note(self._tables.records.values())
         self._summary.seconds = time.monotonic() - start
         return self._summary
@@ -208,7 +211,7 @@ class Follower:
         excluded = (*self._settings.exclude_tables, *map(shown, sorted(self._excluded)))
         return self._server.stream(
             self._commits.position,
-            stop="end" if self._settings.once else None,
+            stop=self._end() if self._settings.once else None,
             locks=self._settings.locks,
             max_rows_per_second=self._settings.max_rows_per_second,
             rows_from=self._settings.rows_from,
@@ -223,6 +226,16 @@ class Follower:
             tables=self._settings.tables or None,
             exclude_tables=excluded or None,
         )
+
+    def _end(self) -> Position | str:
+        """Returns the end of a stream that is not to continue: the present end of the log.
+
+        If tables are compared with the source, it is the place at which that ends, and no later
+        one: new changes of foreign keys can make other comparisons necessary.
+        """
+        until, position = self._tables.repairs.until, self._commits.position
+        is_loading = position is not None and position.loading is not None
+        return "end" if until is None or is_loading else until
 
     def _has_lost_tables(self) -> bool:
         """Begins a load again if tables of it do not exist any more."""
@@ -278,6 +291,8 @@ class Follower:
     def _apply(self, item: SchemaChange | Truncate) -> None:
         """Applies a statement, unless it was applied before the last start of a stream."""
         if self._commits.is_new(item):
+            if isinstance(item, SchemaChange):
+                self._cascades.note_renames(item)
             self._statements.apply(item, self._commits.position)
             self._commits.note_statement(item)
 

@@ -38,6 +38,8 @@ class Record:
     """Columns that are NULL in rows until these are read again."""
     read_again_from: int = -1
     """While rows are read again, the version at its start: older versions of rows end after it."""
+    lacks_deletes: bool = False
+    """True if the table is incomplete only because it may have rows that the source has deleted."""
 
     @property
     def source_schema(self) -> pa.Schema:

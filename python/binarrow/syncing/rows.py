@@ -150,7 +150,7 @@ def conformed(name: Name, batch: pa.RecordBatch, schema: pa.Schema) -> pa.Record
         if column.type != field.type:
             try:
                 column = column.cast(field.type)
-            except pa.ArrowInvalid:
+            except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
                 raise TableError(
                     name,
                     f"{shown(name)}: a value of {field.name} does not have the type {field.type},"

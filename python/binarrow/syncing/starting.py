@@ -119,13 +119,23 @@ class Start:
         for name in sorted(self._wanted - names):
             self._tables.forget(name)
         for name in sorted(names):
-            known = state.records.get(name)
-            is_new = known is None or known.status not in {"followed", "parked"}
-            if is_new or name in self._wanted:
-                self._create(name, state.position)
+            self._resume_table(name, state)
         self._commits.commit()
         self._wanted = set()
         self._load_keyless()
+
+    def _resume_table(self, name: Name, state: State) -> None:
+        """Continues to follow a table, to load it, or to repair it."""
+        known, repairs = state.records.get(name), self._tables.repairs
+        if self._wanted and name in self._wanted:
+            self._create(name, state.position)
+        elif known is None or known.status not in {"followed", "parked"}:
+            lacks_deletes = known is not None and known.lacks_deletes
+            if not (lacks_deletes and repairs.can_compare):
+                self._create(name, state.position)
+                return
+            why, version = "an earlier run has not repaired it", version_before(state.position)
+            repairs.add(name, why, version, lacks_deletes=True, is_loading=False)
 
     def _change_server(self, state: State) -> None:
         """Prepares to continue on another server, by GTID. Loads begin again there.

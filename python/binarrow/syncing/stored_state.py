@@ -57,9 +57,10 @@ def json_of_details(record: Record) -> dict[str, Any]:
         "dropped_columns": record.dropped_columns,
         "unknown_columns": record.unknown_columns,
         "read_again_from": record.read_again_from,
+        "lacks_deletes": record.lacks_deletes,
     }
-    none = {"reason": "", "dropped_columns": (), "unknown_columns": (), "read_again_from": -1}
-    return {name: value for name, value in found.items() if value != none[name]}
+    none = Record(record.name, record.schema, ())
+    return {name: value for name, value in found.items() if value != getattr(none, name)}
 
 
 def details_of_json(stored: dict[str, Any]) -> dict[str, Any]:

@@ -355,8 +355,8 @@ class Tables:
         """Notes in the target which tables are still to be loaded."""
         for name in sorted(self.reloads):
             record = self.followed(name)
-            if record is not None and record.status != "incomplete":
-                self.put(replace(record, status="incomplete"))
+            if record is not None and (record.status != "incomplete" or record.lacks_deletes):
+                self.put(replace(record, status="incomplete", lacks_deletes=False))
 
     def loads(self, position: Position, existing: Iterable[Name]) -> list[Name]:
         """Returns the tables to load now. Empties those of a mirror that do not keep their rows.
@@ -378,7 +378,8 @@ class Tables:
             operations = [Create(name, record.schema)] if is_emptied else []
             if self.settings.mode == "scd2":
                 record = replace(record, read_again_from=version_before(position))
-            self.put(replace(record, status=status), *operations)
+            lacks_deletes = self.repairs.lacks_deletes(name)
+            self.put(replace(record, status=status, lacks_deletes=lacks_deletes), *operations)
         return [name for name in names if name in found]
 
 

@@ -264,7 +264,7 @@ class TableComparison:
 
 STATUS = {
     "parked": "the table is parked after an error, and the target keeps its rows",
-    "incomplete": "the initial load of the table is not complete: run binarrow sync",
+    "incomplete": "the initial load or a repair of the table is not complete: run binarrow sync",
     "dropped": "the server has dropped the table, and the target keeps its rows",
     "left out": "sync does not select the table any more, and the target keeps its rows",
 }
