@@ -97,4 +97,6 @@ pub(crate) struct Clauses {
     pub(crate) actions: Vec<Action>,
     /// True if the statement only gives the table another name.
     pub(crate) only_renames: bool,
+    /// True for ALGORITHM=COPY, false for the others; `None` if the server chooses.
+    pub(crate) is_copy: Option<bool>,
 }

@@ -16,10 +16,13 @@ use super::token::{Result, Token};
 /// Reads the clauses, after the table's name, up to the statement's end.
 pub(crate) fn clauses(cursor: &mut Cursor<'_>) -> Result<Clauses> {
     let mut actions = Vec::new();
-    let (mut renames, mut has_others) = (false, false);
+    let (mut renames, mut has_others, mut is_copy) = (false, false, None);
     cursor.skip_wait()?;
     while !is_statement_end(cursor) {
         let is_option = cursor.is("ALGORITHM") || cursor.is("LOCK");
+        if cursor.is("ALGORITHM") {
+            is_copy = algorithm(cursor.clone())?;
+        }
         let before = actions.len();
         action(cursor, &mut actions)?;
         match actions.get(before..) {
@@ -35,7 +38,14 @@ pub(crate) fn clauses(cursor: &mut Cursor<'_>) -> Result<Clauses> {
             _ => {}
         }
     }
-    Ok(Clauses { actions, only_renames: renames && !has_others })
+    Ok(Clauses { actions, only_renames: renames && !has_others, is_copy })
+}
+
+/// True for ALGORITHM=COPY, false for the others; `None` for DEFAULT.
+fn algorithm(mut cursor: Cursor<'_>) -> Result<Option<bool>> {
+    cursor.bump()?;
+    cursor.accept_sign('=')?;
+    Ok(if cursor.is("DEFAULT") { None } else { Some(cursor.is("COPY")) })
 }
 
 /// A table cannot have as many columns and keys. This limits the time for a statement.

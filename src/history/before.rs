@@ -10,15 +10,18 @@ use std::sync::Arc;
 /// Returns the tables at an earlier position. `catalog` contains those at a later one, and `statements` are all statements that
 /// changed tables between the two.
 ///
-/// A table that no statement names is the same. A table that was created between the two did not exist. The structure of any
+/// A table that no statement names is the same, except for the names of parents in its foreign keys. A table that was created between the two did not exist. The structure of any
 /// other table is unknown, up to a statement that creates it again.
 pub fn tables_before(catalog: &Catalog, statements: &[ParsedDdl]) -> Catalog {
     let mut past = Past::default();
     for ddl in statements.iter().filter(|ddl| ddl.parsed.changes_structures()) {
         past.take(ddl, catalog.lower_case_table_names() != 0);
     }
-    let Past { tables, databases, altered, lost } = past;
+    let Past { tables, databases, altered, lost, renames } = past;
     let mut before = catalog.clone();
+    for (from, to) in renames.iter().rev() {
+        before.rename_parent(to, from);
+    }
     before.retain(&|database, table| {
         let name = (database.to_owned(), table.to_owned());
         !tables.contains_key(&name) && !databases.contains(database)
@@ -52,6 +55,8 @@ struct Past {
     altered: BTreeSet<String>,
     /// The reason why no table is known.
     lost: Option<Arc<str>>,
+    /// The names of tables before and after, in order. Foreign keys contain them.
+    renames: Vec<(TableName, TableName)>,
 }
 
 impl Past {
@@ -90,6 +95,11 @@ impl Past {
         .into();
         let is_made = parsed.kind == DdlKind::Create && !statement.is_conditional_create();
         for (from, to) in &parsed.renames {
+            let folded = |name: &TableName| {
+                let (database, table) = key(name);
+                TableName { database, table }
+            };
+            self.renames.push((folded(from), folded(to)));
             let known = [(from, Some(&why)), (to, None)];
             for (name, state) in known {
                 self.tables.entry(key(name)).or_insert_with(|| state.cloned());
@@ -185,6 +195,23 @@ mod tests {
     #[test]
     fn a_statement_that_is_not_understood_may_be_of_any_table() {
         assert_eq!(before(LATER, &["RENAME TABLE a"]), ["d.a?", "d.b?", "e.c?"]);
+    }
+
+    #[test]
+    fn foreign_keys_have_the_old_names_of_parents() {
+        let later = "USE d; CREATE TABLE c (p INT, FOREIGN KEY (p) REFERENCES p3 (id))";
+        let later = Catalog::from_script(later, None, &DdlSession::new(SERVER)).unwrap();
+        let ddl = LoggedDdl {
+            position: Position::in_file("binlog.000001", 100),
+            timestamp: 0,
+            database: "d".into(),
+            statement: "RENAME TABLE p TO p2, e.p TO x, p2 TO d.p3".into(),
+            session: DdlSession::new(SERVER),
+        };
+        let mut before = tables_before(&later, &[ddl.clone().into()]);
+        assert!(before.table_sql("d", "c").unwrap().contains("REFERENCES `p` (id)"));
+        before.apply(&ddl);
+        assert!(before.table_sql("d", "c").unwrap().contains("REFERENCES `p3` (id)"));
     }
 
     #[test]

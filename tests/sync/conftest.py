@@ -125,7 +125,11 @@ def unlogged_source(unlogged: Server, tmp_path: Path, kind: str) -> Source:
     """An empty database of such a server."""
     names = [row[0] for row in unlogged.query("SHOW DATABASES LIKE 'shop%'")]
     unlogged.execute(
-        *(f"DROP DATABASE {name}" for name in names), "CREATE DATABASE shop", "USE shop"
+        "SET foreign_key_checks = 0",  # foreign keys may refer to tables in other databases
+        *(f"DROP DATABASE {name}" for name in names),
+        "SET foreign_key_checks = 1",
+        "CREATE DATABASE shop",
+        "USE shop",
     )
     password = tmp_path / "password"
     password.write_text(SECRET)

@@ -284,6 +284,52 @@ def test_repaired_tables(
     run(source, statements, "p", "c", "g", repaired=repaired)
 
 
+RENAMES = (
+    ["RENAME TABLE p TO p2", "DELETE FROM p2 WHERE id = 1"],
+    ["RENAME TABLE c TO c2", "DELETE FROM p WHERE id = 1"],
+    ["RENAME TABLE p TO p2", "RENAME TABLE c TO c2", "DELETE FROM p2 WHERE id = 1"],
+    ["ALTER TABLE c ADD w INT, RENAME TO c2", "RENAME TABLE p TO p2, c2 TO c3"]
+    + ["INSERT INTO c3 (id, p) VALUES (50, 4)", "DELETE FROM p2 WHERE id IN (1, 4)"],
+    ["ALTER TABLE p RENAME p2", "DELETE FROM p2 WHERE id = 1"],
+    # Another table gets the parent's name.
+    ["RENAME TABLE p TO p2, q TO p", "DELETE FROM p WHERE id = 2", "DELETE FROM p2 WHERE id = 1"],
+    ["RENAME TABLE p TO x, q TO p, x TO q", "DELETE FROM p WHERE id = 2"]
+    + ["DELETE FROM q WHERE id = 1"],
+    ["RENAME TABLE p TO {other}.p", "DELETE FROM {other}.p WHERE id = 1"],
+    ["RENAME TABLE c TO {other}.c", "DELETE FROM p WHERE id = 1"],
+    ["RENAME TABLE c TO {other}.c, p TO {other}.p2", "DELETE FROM {other}.p2 WHERE id = 1"],
+)
+
+
+@pytest.mark.parametrize("key", ["INT", "VARCHAR(9)"])
+@pytest.mark.parametrize("syncs", ["one", "each"])
+def test_renames_of_parents_and_children(source: Source, key: str, syncs: str) -> None:
+    """Each case is in two databases. Rows of children are deleted in the log, or only on the server."""
+    cases = []
+    for number, statements in enumerate(RENAMES):
+        own, other = f"shop{number}", f"shop_{number}"
+        source.execute(f"CREATE DATABASE {own}", f"CREATE DATABASE {other}", f"USE {own}")
+        create(source, *ROWS, key=key)
+        source.execute("CREATE TABLE q (id INT PRIMARY KEY)", "INSERT INTO q VALUES (1), (2)")
+        cases.append((own, [statement.format(other=other) for statement in statements]))
+    source.sync(tables="shop*.*")
+    for step in range(max(map(len, RENAMES))):
+        for database, statements in cases:
+            source.execute(f"USE {database}", *statements[step : step + 1])
+        if syncs == "each":
+            source.sync(tables="shop*.*")
+    source.sync(tables="shop*.*")
+    source.check(
+        *(
+            f"{database}.{table}"
+            for database, table in source.server.query(
+                "SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.TABLES"
+                " WHERE TABLE_SCHEMA LIKE 'shop%'"
+            )
+        )
+    )
+
+
 @pytest.mark.parametrize("left_out", ["shop.p", "shop.c"])
 def test_tables_that_are_left_out(source: Source, left_out: str) -> None:
     """Their rows are not in the stream, and their foreign keys have effects."""

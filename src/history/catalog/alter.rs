@@ -284,6 +284,14 @@ impl Alter<'_> {
         }
         self.map_keys(&indexes)?;
         self.map_constraints(&indexes);
+        if let Some((Some(database), _)) = &self.renamed {
+            // Names in a new foreign key are in the database that the table goes to.
+            for constraint in &mut self.new_foreign_keys {
+                if let Some(text) = constraint.with_database(database) {
+                    constraint.text = text;
+                }
+            }
+        }
         self.new.constraints.append(&mut self.new_foreign_keys);
         for period in &mut self.new.periods {
             for end in [&mut period.start, &mut period.end] {

@@ -1,12 +1,13 @@
 //! Applies statements to a catalog.
 
 use super::alter::altered;
+use super::copied::is_copied;
 use super::definition::TableDefinition;
 use super::sequence::sequence_table;
 use super::settings::Settings;
 use super::{Catalog, Followed, TableState};
 use crate::charset::Collation;
-use crate::ddl::alter_action::{Action, Clauses, Name};
+use crate::ddl::alter_action::{Action, Name};
 use crate::ddl::body::{AlterTable, Body, TableSource};
 use crate::ddl::charset_clause::CharsetClause;
 use crate::ddl::create_table::CreateTable;
@@ -100,7 +101,7 @@ impl Applying<'_> {
                     actions.push(Action::DropKey { name, if_exists: true });
                 }
                 actions.push(Action::AddKey(key));
-                self.alter_table(self.folded(table), &actions)?;
+                self.alter_table(self.folded(table), &actions, None)?;
             }
             Body::DropIndex { table, name, if_exists } => {
                 let (name, if_exists) = (name.clone(), *if_exists);
@@ -108,7 +109,7 @@ impl Applying<'_> {
                     true => Action::DropPrimary { if_exists },
                     false => Action::DropKey { name, if_exists },
                 };
-                self.alter_table(self.folded(table), &[action])?;
+                self.alter_table(self.folded(table), &[action], None)?;
             }
             Body::AlterTable(alter) => {
                 let AlterTable { table, if_exists, clauses, .. } = &**alter;
@@ -116,9 +117,8 @@ impl Applying<'_> {
                 if *if_exists && self.catalog.state(&table).is_none() {
                     return Ok(());
                 }
-                let Clauses { actions, .. } =
-                    clauses.as_ref().map_err(|error| error.message.clone())?;
-                self.alter_table(table, actions)?;
+                let clauses = clauses.as_ref().map_err(|error| error.message.clone())?;
+                self.alter_table(table, &clauses.actions, clauses.is_copy)?;
             }
             Body::DropTables(tables) | Body::DropSequences(tables) => {
                 tables.iter().for_each(|table| self.remove(self.folded(table)));
@@ -128,7 +128,7 @@ impl Applying<'_> {
                 for (from, to) in renames {
                     let (from, to) = (self.folded(from), self.folded(to));
                     if !*if_exists || self.catalog.state(&from).is_some() {
-                        self.move_table(from, to);
+                        self.move_table(from, to, false);
                     }
                 }
             }
@@ -209,7 +209,12 @@ impl Applying<'_> {
         settings.clause(clause, None).ok().flatten()
     }
 
-    fn alter_table(&mut self, name: TableName, actions: &[Action]) -> Applied {
+    fn alter_table(
+        &mut self,
+        name: TableName,
+        actions: &[Action],
+        is_copy: Option<bool>,
+    ) -> Applied {
         let definition = match self.catalog.state(&name) {
             Some(TableState::Known(definition)) => Arc::clone(definition),
             Some(TableState::Unknown(_)) => {
@@ -218,11 +223,19 @@ impl Applying<'_> {
             }
             None => {
                 self.lose_other_case(&name);
+                self.follow_names(&name, actions);
                 self.lose(name, "the history does not have the table");
                 return Ok(());
             }
         };
-        let altered = altered(&definition, actions.to_vec(), &self.settings(&name.database))?;
+        let settings = self.settings(&name.database);
+        let mut altered = altered(&definition, actions.to_vec(), &settings)?;
+        let renamed = altered.renamed.as_ref().map(|to| self.named(to)).filter(|to| *to != name);
+        let is_copied = renamed.is_some()
+            && is_copied(is_copy, actions, &definition, &altered.definition, &settings);
+        if is_copied {
+            altered.definition.lose_foreign_keys(&definition);
+        }
         if let Some(made) = altered.made {
             let made = self.named(&made);
             let mut copy = altered.definition.clone();
@@ -233,8 +246,8 @@ impl Applying<'_> {
             self.remove(self.named(&taken));
         }
         self.put(name.clone(), TableState::Known(Arc::new(altered.definition)));
-        if let Some(to) = altered.renamed {
-            self.move_table(name, self.named(&to));
+        if let Some(to) = renamed {
+            self.move_table(name, to, is_copied);
         }
         Ok(())
     }
@@ -243,7 +256,9 @@ impl Applying<'_> {
     fn follow_names(&mut self, name: &TableName, actions: &[Action]) {
         for action in actions {
             match action {
-                Action::Rename(to) => self.move_table(name.clone(), self.named(to)),
+                Action::Rename(to) => {
+                    self.move_table(name.clone(), self.named(to), false);
+                }
                 Action::PartitionToTable(made) => {
                     self.lose(self.named(made), &format!("{name} is not known"));
                 }
@@ -262,23 +277,15 @@ impl Applying<'_> {
         self.followed.changed.extend(removed);
     }
 
-    fn move_table(&mut self, from: TableName, to: TableName) {
+    /// Gives a table another name. `is_copied` is true if a copy of it gets that name.
+    fn move_table(&mut self, from: TableName, to: TableName, is_copied: bool) {
         if from == to {
             return;
         }
         self.lose_other_case(&from);
         self.lose_other_case(&to);
-        let state = match self.catalog.take(&from) {
-            Some(TableState::Known(mut definition)) => {
-                Arc::make_mut(&mut definition).rename(&to.table);
-                TableState::Known(definition)
-            }
-            Some(unknown) => unknown,
-            // A view, or a table that the history leaves out.
-            None => return,
-        };
-        self.followed.changed.push(from);
-        self.put(to, state);
+        let changed = self.catalog.rename_table(&from, &to, is_copied);
+        self.followed.changed.extend(changed);
     }
 
     fn remove(&mut self, name: TableName) {
@@ -332,7 +339,7 @@ impl Applying<'_> {
         for (from, to) in head.renames {
             let (from, to) = (self.folded(&from), self.folded(&to));
             if self.catalog.state(&from).is_some() {
-                self.move_table(from, to);
+                self.move_table(from, to, false);
             }
         }
         for name in head.tables {

@@ -3,16 +3,18 @@
 //! In: statements of the log ([`LoggedDdl`](super::LoggedDdl)), or SQL text. Out: the structure of each table, if it is known.
 //!
 //! ```text
-//! statement ─ apply ─ alter, sequence ─ definition, settings ─ Catalog ─ complete ─ TableSchema
-//!                                                       script, print ⇄ text
+//! statement ─ apply ─ alter, sequence, renames ─ definition, settings ─ Catalog ─ complete ─ TableSchema
+//!                                                                script, print ⇄ text
 //! ```
 
 mod alter;
 mod altered_values;
 mod apply;
 mod complete;
+mod copied;
 mod definition;
 mod print;
+mod renames;
 mod script;
 mod sequence;
 mod settings;
