@@ -35,6 +35,8 @@ class Cascades:
     def __init__(self, tables: Tables) -> None:
         self._tables = tables
         self._found: list[UnloggedChange] = []
+        self._altered: set[Name] = set()
+        """Tables that statements altered after the first of these changes."""
         self._is_divided = False
         """True if the last commit may contain deletes whose effects it does not contain."""
         self._loading: set[Name] = set()
@@ -43,6 +45,7 @@ class Cascades:
     def begin(self, position: Position) -> None:
         """Begins to follow the log at a position."""
         self._found = []
+        self._altered = set()
         self._is_divided = bool(position.ahead)
         self._loading = _loading(position)
 
@@ -61,8 +64,15 @@ class Cascades:
         if any(self._tables.followed(name) for name in self._names(change)):
             self._found.append(change)
 
-    def note_renames(self, statement: SchemaChange) -> None:
-        """Reads tables again that a statement renames: the changes so far have their old names."""
+    def note_statement(self, statement: SchemaChange) -> None:
+        """Notes a statement before it is applied.
+
+        The effects of earlier changes depend on columns that it may change. Tables that it renames
+        are read again: the changes so far have their old names.
+        """
+        if not self._found:
+            return
+        self._altered.update(split(text) for text in statement.tables)
         renamed = {split(old) for old, _ in statement.renames}
         for name in sorted(renamed & {name for one in self._found for name in self._names(one)}):
             if self._tables.followed(name):
@@ -89,8 +99,12 @@ class Cascades:
         loading = self._loading | _loading(position)
         self._loading = _loading(position)
         for group in self._components(complete):
-            if is_divided or not add_effects(self._tables, group, position, loading):
+            names = {name for one in group for name in self._all_names(one)}
+            is_altered = not names.isdisjoint(self._altered)
+            if is_divided or is_altered or not add_effects(self._tables, group, position, loading):
                 self._repair(group)
+        if not self._found:
+            self._altered.clear()
 
     def _repair(self, group: list[UnloggedChange]) -> None:
         """Compares the keys of tables, or reads their rows again."""
@@ -120,11 +134,14 @@ class Cascades:
     def _names(self, change: UnloggedChange) -> set[Name]:
         return {self._tables.name_of(text) for text in change.changed_tables}
 
+    def _all_names(self, change: UnloggedChange) -> set[Name]:
+        return {(change.database, change.table), *self._names(change)}
+
     def _components(self, changes: list[UnloggedChange]) -> list[list[UnloggedChange]]:
         """Divides changes into groups that have no table in common."""
         groups: list[tuple[set[Name], list[UnloggedChange]]] = []
         for one in changes:
-            names = {(one.database, one.table), *self._names(one)}
+            names = self._all_names(one)
             same = [group for group in groups if group[0] & names]
             if not same:
                 groups.append((names, [one]))

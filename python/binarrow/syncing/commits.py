@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -22,8 +23,14 @@ if TYPE_CHECKING:
     from binarrow.syncing.tables import Tables
     from binarrow.syncing.target import Target
 
+LOG = logging.getLogger("binarrow.sync")
+
 PATIENCE = 0.25
 """Seconds to wait for the source before it is checked whether the sync is to end."""
+
+MAX_ENDS = 10
+"""The maximum number of ends of the log after which it is read on to load or repair tables: foreign
+keys may change rows all the time."""
 
 IDLE = 60.0
 """Seconds after which the position is committed although no table has changed."""
@@ -60,6 +67,8 @@ class Commits:
         self._markers = (-1, 0)
         self._repeated = 0
         self._committed = time.monotonic()
+        self._ends = 0
+        """The number of ends of the log after which it was read on."""
 
     def begin(self) -> None:
         """Begins a run after the last commit."""
@@ -153,9 +162,15 @@ class Commits:
                 if self._settings.is_stopped():
                     return False
             if not repairs.is_due(self.position):
-                return True
+                break
             is_again = self.commit()
-        return is_again or self.may_load
+        if not (is_again or repairs.is_waiting or self.may_load):
+            return False
+        self._ends += 1
+        if self._ends > MAX_ENDS:
+            LOG.warning("tables are not complete yet: the next sync continues to repair them")
+            return False
+        return True
 
     def _not_before_last(self, position: Position | None) -> Position | None:
         """Returns the position of a stream, or that of the last commit if the stream is before it.
@@ -218,8 +233,7 @@ class Commits:
         if loads:
             self._watch.wake()
         self._settings.on_commit(self._summary)
-        if not loads:
-            tables.repairs.compare(self._server, position)
+        tables.repairs.compare(self._server, position)
         return bool(loads)
 
     def commit_parked(self) -> None:

@@ -292,7 +292,7 @@ class Follower:
         """Applies a statement, unless it was applied before the last start of a stream."""
         if self._commits.is_new(item):
             if isinstance(item, SchemaChange):
-                self._cascades.note_renames(item)
+                self._cascades.note_statement(item)
             self._statements.apply(item, self._commits.position)
             self._commits.note_statement(item)
 

@@ -65,7 +65,7 @@ def parked(record: Record | None, name: Name, reason: str) -> Record:
     import pyarrow as pa
 
     known = record or Record(name, pa.schema([]), ())
-    return replace(known, status="parked", reason=reason)
+    return replace(known, status="parked", reason=reason, lacks_deletes=False)
 
 
 @dataclass(frozen=True)

@@ -20,13 +20,15 @@ from typing import TYPE_CHECKING
 from binarrow.syncing.comparison import CannotCompareError, ComparedTable, Comparison, limited
 from binarrow.syncing.current_rows import current_rows
 from binarrow.syncing.errors import TargetDiffersError
-from binarrow.syncing.names import Name, shown
+from binarrow.syncing.names import Name, shown, split
 from binarrow.syncing.reduce import CHANGE, ORDINAL, TIME, VERSION
 from binarrow.syncing.rows import conformed, with_envelope
 from binarrow.syncing.snapshot import ReadableTarget
 from binarrow.syncing.versions import version_before
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import pyarrow as pa
 
     from binarrow._native import Position
@@ -36,6 +38,9 @@ if TYPE_CHECKING:
     from binarrow.syncing.tables import Tables
 
 LOG = logging.getLogger("binarrow.sync")
+
+PAUSE = 9
+"""The pause after a comparison, as a multiple of its duration."""
 
 
 class Repairs:
@@ -48,8 +53,8 @@ class Repairs:
         self._to_compare: dict[Name, int] = {}
         """Tables that lack nothing but deletes, with the version of the last one of these."""
         self._comparison: Comparison | None = None
-        self._next = 0.0
-        """The time before which no comparison starts, so that it does not add many commits."""
+        self._start = self._next = 0.0
+        """The time of the last comparison, and the time before which no other one starts."""
 
     def clear(self) -> None:
         """Forgets all tables."""
@@ -129,7 +134,7 @@ class Repairs:
             return False
         if self._comparison is not None:
             return self._comparison.is_complete(position)
-        return bool(self._to_compare) and self._may_start(position)
+        return bool(self._comparable(position))
 
     def note_changes(self) -> None:
         """Notes the keys that the log contains, before effects of foreign keys are added to it."""
@@ -152,6 +157,8 @@ class Repairs:
         compared = self._comparison
         if compared is not None and compared.is_complete(position):
             self._comparison = None
+            now = time.monotonic()
+            self._next = max(self._next, now + PAUSE * (now - self._start))
             for name, table in compared.tables.items():
                 self._end(name, table, position)
         if position.loading is None:
@@ -200,11 +207,13 @@ class Repairs:
             server: The source.
             position: The position of the last commit.
         """
-        if self._comparison is not None or not self._to_compare or not self._may_start(position):
+        names = self._comparable(position)
+        if self._comparison is not None or not names:
             return
         settings = self._tables.settings
-        self._next = time.monotonic() + settings.every
-        tables = self._of_target()
+        self._start = time.monotonic()
+        self._next = self._start + settings.every
+        tables = self._of_target(names)
         if tables:
             self._comparison = Comparison(
                 server,
@@ -214,18 +223,22 @@ class Repairs:
                 max_rows_per_second=settings.max_rows_per_second,
             )
 
-    def _may_start(self, position: Position) -> bool:
+    def _comparable(self, position: Position) -> list[Name]:
+        """Returns the tables whose keys can be compared now, after a commit at a position."""
         # In a part of a transaction, the target has rows that a snapshot does not have yet.
-        is_possible = position.loading is None and not position.ahead
-        return is_possible and (self._tables.settings.once or time.monotonic() >= self._next)
+        is_early = not self._tables.settings.once and time.monotonic() < self._next
+        if position.ahead or is_early:
+            return []
+        loading = {split(text) for text in position.loading or ()}
+        return sorted({*self._to_compare} - loading - self._tables.reloads)
 
-    def _of_target(self) -> dict[Name, ComparedTable]:
+    def _of_target(self, names: Sequence[Name]) -> dict[Name, ComparedTable]:
         """Returns keys of the target: of one table, and of others that are in memory with it."""
         found: dict[Name, ComparedTable] = {}
         store, size = self._tables.target, 0
         assert isinstance(store, ReadableTarget)  # noqa: S101 - add() has checked it
         with store.snapshot() as target:
-            for name in sorted(self._to_compare):
+            for name in names:
                 record = self._tables.followed(name)
                 if record is None:
                     del self._to_compare[name]

@@ -106,7 +106,7 @@ class Start:
             may_follow = record.is_followed or record.status == "parked"
             if may_follow and not self._selection.has(name):
                 LOG.warning("%s is not selected any more: its rows stay", shown(name))
-                self._tables.put(replace(record, status="left out"))
+                self._tables.put(replace(record, status="left out", lacks_deletes=False))
         tables = existing_tables(self._server, self._settings)
         existing = {(one.database, one.table) for one in tables}
         if self._wanted is None:
@@ -130,7 +130,7 @@ class Start:
         if self._wanted and name in self._wanted:
             self._create(name, state.position)
         elif known is None or known.status not in {"followed", "parked"}:
-            lacks_deletes = known is not None and known.lacks_deletes
+            lacks_deletes = known is not None and known.lacks_deletes and known.is_followed
             if not (lacks_deletes and repairs.can_compare):
                 self._create(name, state.position)
                 return

@@ -120,7 +120,8 @@ class Statements:
         LOG.warning("%s %s: its rows stay in the target", shown(name), what)
         self._tables.pending.finish(name)
         ends = [_end(name, item)] if self._settings.mode == "scd2" else []
-        self._tables.put(replace(record, status="dropped", read_again_from=-1), *ends)
+        dropped = replace(record, status="dropped", read_again_from=-1, lacks_deletes=False)
+        self._tables.put(dropped, *ends)
 
     # ------------------------------------------------------------------------ tables
 
