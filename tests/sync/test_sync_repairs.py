@@ -9,9 +9,11 @@ import threading
 from contextlib import closing
 
 import pytest
+from typer.testing import CliRunner
 
 import binarrow
-from binarrow.syncing import cascades, comparison
+from binarrow.cli.app import app
+from binarrow.syncing import cascades, commits, comparison
 from binarrow.syncing.settings import Mode
 from support import live
 from support.oracles.valid_rows import check_current
@@ -227,6 +229,25 @@ def test_a_collation_that_is_changed_after_the_delete(source: Source) -> None:
     )
     source.sync()
     source.check("shop.p", "shop.c")
+
+
+def test_the_exit_code_of_an_incomplete_target(
+    source: Source, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refers = "FOREIGN KEY (p) REFERENCES p (id) ON DELETE SET NULL"
+    source.execute(
+        f"CREATE TABLE n (id INT PRIMARY KEY, p {KEY}, {refers})", "INSERT INTO n VALUES (1, 'a')"
+    )
+    given = ["sync", source.url, source.target, "--password-file", str(source.password_file)]
+    command = [*given, "--tables", "shop.*", "--once"]
+    assert CliRunner().invoke(app, command).exit_code == 0
+    source.execute("USE shop", "DELETE FROM p WHERE id = 'a'")
+    with monkeypatch.context() as patch:
+        patch.setattr(commits, "MAX_ENDS", 0)
+        ran = CliRunner().invoke(app, command)
+    assert (ran.exit_code, "the next sync continues" in ran.stderr) == (4, True)
+    assert CliRunner().invoke(app, command).exit_code == 0
+    source.check("shop.p", "shop.c", "shop.n")
 
 
 @pytest.mark.parametrize("reloads", [False, True])

@@ -34,12 +34,12 @@ Examples:
   binarrow sync mysql://repl@db/ duckdb:///log.duckdb --password --mode history"""
 
 BUSY = 3
-PARKED = 4
+NOT_ALL = 4
 
 EXIT_CODES = {
     1: "the source or the target cannot be read or written, or the settings do not permit a change",
     BUSY: "another process uses the target",
-    PARKED: "a table is parked, and the others are synced",
+    NOT_ALL: "a table is parked or incomplete, and the others are synced",
     128 + signal.SIGTERM: "ended by SIGTERM, after a commit",
     128 + signal.SIGINT: "ended by Ctrl-C, after a commit",
 }
@@ -261,8 +261,10 @@ def command(
         _print(summary)
     if signals.received is not None:
         raise typer.Exit(128 + signals.received)
-    if any(one.status == "parked" for one in summary.tables.values()):
-        raise typer.Exit(PARKED)
+    is_loading = summary.position is not None and summary.position.loading is not None
+    statuses = {one.status for one in summary.tables.values()}
+    if is_loading or statuses & {"parked", "incomplete"}:
+        raise typer.Exit(NOT_ALL)
 
 
 @contextmanager
