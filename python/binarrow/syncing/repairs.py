@@ -15,7 +15,7 @@ import logging
 import time
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from binarrow.syncing.comparison import CannotCompareError, ComparedTable, Comparison, limited
 from binarrow.syncing.current_rows import current_rows
@@ -33,9 +33,12 @@ if TYPE_CHECKING:
 
     from binarrow._native import Position
     from binarrow.server import Server
-    from binarrow.syncing.operations import Record
+    from binarrow.syncing.operations import Operation, Record
+    from binarrow.syncing.pending import Pending
+    from binarrow.syncing.settings import Settings
     from binarrow.syncing.snapshot import Snapshot
-    from binarrow.syncing.tables import Tables
+    from binarrow.syncing.summary import SyncSummary
+    from binarrow.syncing.target import Target
 
 LOG = logging.getLogger("binarrow.sync")
 
@@ -43,10 +46,33 @@ PAUSE = 9
 """The pause after a comparison, as a multiple of its duration."""
 
 
+class FollowedTables(Protocol):
+    """The tables of a target, as :class:`binarrow.syncing.tables.Tables` has them."""
+
+    settings: Settings
+    target: Target
+    summary: SyncSummary
+    pending: Pending
+    records: dict[Name, Record]
+    reloads: set[Name]
+
+    def followed(self, name: Name) -> Record | None:
+        """Returns a table whose changes are applied."""
+
+    def is_emptied(self, name: Name) -> bool:
+        """True if the next commit removes the rows of a table and begins to load it."""
+
+    def put(self, record: Record, *operations: Operation) -> None:
+        """Sets the state of a table, and adds operations on it."""
+
+    def reload(self, name: Name, why: str) -> None:
+        """Reads the rows of a table again, after the next commit."""
+
+
 class Repairs:
     """The tables to repair. Until then, they are incomplete."""
 
-    def __init__(self, tables: Tables) -> None:
+    def __init__(self, tables: FollowedTables) -> None:
         self._tables = tables
         self._to_reload: set[Name] = set()
         """Tables to read again after all loads."""
