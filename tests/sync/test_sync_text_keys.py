@@ -138,7 +138,7 @@ def test_random_texts(unlogged_source: Source) -> None:
             f"CREATE TABLE n{number} (id INT PRIMARY KEY, p {kind}, q INT, {refers} SET NULL)",
         )
     source.sync()
-    for run, letters in enumerate(("ab", "ab", "abc", "abij", "aAb", "ab ", "aAé")):
+    for run, letters in enumerate(("ab", "abc", "abij", "aAb ", "aAé")):
         with closing(Session(source.server, database="shop")) as session:
             session.execute("SET NAMES utf8mb4")
             for _ in range(60):
@@ -146,7 +146,7 @@ def test_random_texts(unlogged_source: Source) -> None:
                     session.execute(statement(chosen, letters, chosen.randrange(len(collations))))
         summary = source.sync()
         source.check(*(f"shop.{name}{number}" for name in "pcn" for number in range(4)))
-        if run < 3:  # the server and Arrow agree
+        if run < 2:  # the server and Arrow agree
             computed = [one for (_, name), one in summary.tables.items() if name[1:] != "3"]
             assert not repairs_of(computed)
 
