@@ -10,8 +10,8 @@ use std::sync::Arc;
 /// Returns the tables at an earlier position. `catalog` contains those at a later one, and `statements` are all statements that
 /// changed tables between the two.
 ///
-/// A table that no statement names is the same, except for the names of parents in its foreign keys. A table that was created between the two did not exist. The structure of any
-/// other table is unknown, up to a statement that creates it again.
+/// A table that no statement names is the same, except for the names of parents in its foreign keys. A table that was created
+/// between the two did not exist. The structure of any other table is unknown, up to a statement that creates it again.
 pub fn tables_before(catalog: &Catalog, statements: &[ParsedDdl]) -> Catalog {
     let mut past = Past::default();
     for ddl in statements.iter().filter(|ddl| ddl.parsed.changes_structures()) {

@@ -6,7 +6,7 @@ row that the source did not have then, and that the log does not mention after t
 Other tables are read again.
 
 While tables are being loaded, the rows that connect a deleted row with its descendants may not be
-in the target, so that descendants are not found. Their tables are repaired after the loads.
+in the target, so that descendants are not found. Their tables are repaired too.
 """
 
 from __future__ import annotations
