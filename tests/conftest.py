@@ -27,7 +27,7 @@ from support.servers.fixtures import (  # noqa: F401 - pytest finds them here
     mysql_5_6,
     mysql_5_7,
     server,
-    special,
+    mariadb_case,
 )
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from support.logged import cells_of, logged, logging, read, rows
 from support.oracles import oracle
 from support.oracles.replay import ENVELOPE, replay
 from support.servers.servers import Server
-from support.special import (
+from support.mariadb_case import (
     COMPRESSED,
     DATABASE,
     PLAIN,
@@ -34,9 +34,9 @@ pytestmark = [
 # ------------------------------------------------------------------------------ tables and rows
 
 
-def test_system_versioned_tables_hold_their_history(special: Server) -> None:
-    with logging(special) as files:
-        special.execute(
+def test_system_versioned_tables_hold_their_history(mariadb_case: Server) -> None:
+    with logging(mariadb_case) as files:
+        mariadb_case.execute(
             "CREATE TABLE hidden (id INT PRIMARY KEY, n INT) WITH SYSTEM VERSIONING",
             "CREATE TABLE named (id INT PRIMARY KEY, n INT, s TIMESTAMP(6) GENERATED ALWAYS AS ROW START,"
             " e TIMESTAMP(6) GENERATED ALWAYS AS ROW END, PERIOD FOR SYSTEM_TIME (s, e))"
@@ -45,18 +45,18 @@ def test_system_versioned_tables_hold_their_history(special: Server) -> None:
             " WITH SYSTEM VERSIONING",
         )
         for table in ("hidden", "named", "partly"):
-            special.execute(
+            mariadb_case.execute(
                 f"INSERT INTO {table} (id, n) VALUES (1, 1), (2, 2), (3, 3)",
                 f"UPDATE {table} SET n = n + 10 WHERE id > 1",
                 f"DELETE FROM {table} WHERE id = 3",
                 f"REPLACE INTO {table} (id, n) VALUES (1, 100)",
                 f"UPDATE {table} SET id = 20 WHERE id = 2",
             )
-        special.execute("UPDATE partly SET m = 7")
+        mariadb_case.execute("UPDATE partly SET m = 7")
     last = max(
         cells_of(read(files, f"{DATABASE}.hidden"), "row_end"), key=lambda cell: cell.timestamp()
     )
-    assert last.year == (2106 if since(special, 11, 5) else 2038)
+    assert last.year == (2106 if since(mariadb_case, 11, 5) else 2038)
     replayed = replay(read(files, f"{DATABASE}.*", envelope=ENVELOPE))
     for table, start, end, more in (
         *(("hidden", "row_start", "row_end", ()), ("named", "s", "e", ())),
@@ -67,38 +67,38 @@ def test_system_versioned_tables_hold_their_history(special: Server) -> None:
         shown = ", ".join(("id", "n", *more, moments))
         wanted = [
             (*row[:-2], *map(oracle.moment, row[-2:]))
-            for row in special.query(f"SELECT {shown} FROM {table} FOR SYSTEM_TIME ALL")
+            for row in mariadb_case.query(f"SELECT {shown} FROM {table} FOR SYSTEM_TIME ALL")
         ]
         assert len(wanted) > 5
         found = state.content(("id", "n", *more, start, end))
         assert sorted(found, key=repr) == sorted(wanted, key=repr), table
         living = [row[0] for row in found if row[-1] == max(row[-1] for row in found)]
         assert sorted(living) == [
-            number for (number,) in special.query(f"SELECT id FROM {table} ORDER BY 1")
+            number for (number,) in mariadb_case.query(f"SELECT id FROM {table} ORDER BY 1")
         ]
 
 
-def test_application_time_periods(special: Server) -> None:
-    with logging(special) as files:
-        special.execute(
+def test_application_time_periods(mariadb_case: Server) -> None:
+    with logging(mariadb_case) as files:
+        mariadb_case.execute(
             "CREATE TABLE t (id INT, a DATE, b DATE, PERIOD FOR valid (a, b))",
             "INSERT INTO t VALUES (1, '2020-01-01', '2020-12-31'), (2, '2020-01-01', '2021-01-01')",
             "UPDATE t FOR PORTION OF valid FROM '2020-03-01' TO '2020-04-01' SET id = id + 10",
             "DELETE FROM t FOR PORTION OF valid FROM '2020-06-01' TO '2020-07-01' WHERE id = 1",
         )
-        if since(special, 10, 6):
-            special.execute(
+        if since(mariadb_case, 10, 6):
+            mariadb_case.execute(
                 "CREATE TABLE u (id INT, a DATE, b DATE, PERIOD FOR p (a, b),"
                 " PRIMARY KEY (id, p WITHOUT OVERLAPS))",
                 "INSERT INTO u VALUES (1, '2020-01-01', '2020-12-31')",
                 "DELETE FROM u FOR PORTION OF p FROM '2020-06-01' TO '2020-07-01'",
             )
-    assert assert_replays(special, files) >= 7
+    assert assert_replays(mariadb_case, files) >= 7
 
 
-def test_sequences_log_their_counters(special: Server) -> None:
+def test_sequences_log_their_counters(mariadb_case: Server) -> None:
     files = logged(
-        special,
+        mariadb_case,
         "CREATE SEQUENCE s START WITH 5 INCREMENT BY 3 CACHE 2",
         *["DO NEXTVAL(s)"] * 5,
         "DO SETVAL(s, 500)",
@@ -109,13 +109,13 @@ def test_sequences_log_their_counters(special: Server) -> None:
     changes = rows(files, f"{DATABASE}.s")
     assert len(changes) > 3
     assert {change[0] for change in changes} == {"insert"}
-    assert [tuple(changes[-1][1:])] == special.query("SELECT * FROM s")
-    assert [row[1:] for row in rows(files, f"{DATABASE}.t")] == special.query("SELECT * FROM t")
+    assert [tuple(changes[-1][1:])] == mariadb_case.query("SELECT * FROM s")
+    assert [row[1:] for row in rows(files, f"{DATABASE}.t")] == mariadb_case.query("SELECT * FROM t")
 
 
-def test_long_unique_keys_have_a_hidden_column(special: Server) -> None:
-    with logging(special) as files:
-        special.execute(
+def test_long_unique_keys_have_a_hidden_column(mariadb_case: Server) -> None:
+    with logging(mariadb_case) as files:
+        mariadb_case.execute(
             "CREATE TABLE t (id INT PRIMARY KEY, v TEXT, b BLOB, UNIQUE (v), UNIQUE (b, v))",
             "INSERT INTO t VALUES (1, 'a', 'b'), (2, NULL, NULL), (3, 'c', NULL)",
             "UPDATE t SET v = CONCAT('d', id) WHERE id < 3",
@@ -123,18 +123,18 @@ def test_long_unique_keys_have_a_hidden_column(special: Server) -> None:
         )
     names = next(iter(read(files, f"{DATABASE}.t"))).to_pyarrow().schema.names
     assert names[:5] == ["id", "v", "b", "DB_ROW_HASH_1", "DB_ROW_HASH_2"]
-    assert assert_replays(special, files) == 2
+    assert assert_replays(mariadb_case, files) == 2
 
 
-def test_types_of_its_own(special: Server) -> None:
-    inet4 = since(special, 10, 10)
+def test_types_of_its_own(mariadb_case: Server) -> None:
+    inet4 = since(mariadb_case, 10, 10)
     columns = ["six INET6", *(["four INET4", "u UUID"] if inet4 else [])]
     values = ["'::'", "'ffff::1'", "'::ffff:1.2.3.4'", "'1::'", "NULL"]
     fours = ["'0.0.0.0'", "'255.255.255.255'", "'1.0.0.0'", "'0.0.0.1'", "NULL"]
     uuids = ["'00000000-0000-0000-0000-000000000000'", "'123e4567-e89b-12d3-a456-426655440000'"]
     uuids += ["UUID()", "'ffffffff-ffff-ffff-ffff-ffffffffffff'", "NULL"]
-    with logging(special) as files:
-        special.execute(
+    with logging(mariadb_case) as files:
+        mariadb_case.execute(
             f"CREATE TABLE t (id INT PRIMARY KEY, {', '.join(columns)})",
             "CREATE TABLE j (id INT PRIMARY KEY, doc JSON, g GEOMETRY, p POINT)",
             "INSERT INTO j VALUES (1, '{\"a\":  [1,2.50, \"\\\\u00e9\"]}', ST_GeomFromText('POINT(1 2)', 4326), NULL),"
@@ -143,67 +143,67 @@ def test_types_of_its_own(special: Server) -> None:
         )
         for number in range(5):
             cells = [values[number], *([fours[number], uuids[number]] if inet4 else [])]
-            special.execute(f"INSERT INTO t VALUES ({number}, {', '.join(cells)})")
-        if since(special, 11, 7):
-            special.execute(
+            mariadb_case.execute(f"INSERT INTO t VALUES ({number}, {', '.join(cells)})")
+        if since(mariadb_case, 11, 7):
+            mariadb_case.execute(
                 "CREATE TABLE v (id INT PRIMARY KEY, v VECTOR(3))",
                 "INSERT INTO v VALUES (1, VEC_FromText('[1, -2.5, 3e10]')), (2, NULL),"
                 " (3, VEC_FromText('[0, 0, 0]'))",
             )
-    assert assert_replays(special, files) >= 8
+    assert assert_replays(mariadb_case, files) >= 8
     batch = next(iter(read(files, f"{DATABASE}.t"))).to_pyarrow()
     assert [len(cell) for cell in batch.column("six").to_pylist()[:1]] == [16]
-    if since(special, 11, 7):
+    if since(mariadb_case, 11, 7):
         vectors = cells_of(read(files, f"{DATABASE}.v"), "v")
         assert [cell if cell is None else len(cell) for cell in vectors] == [12, None, 12]
 
 
-def test_timestamps_up_to_2106(special: Server) -> None:
+def test_timestamps_up_to_2106(mariadb_case: Server) -> None:
     moments = ["1970-01-01 00:00:01", "2038-01-19 03:14:07"]
-    if since(special, 11, 5):
+    if since(mariadb_case, 11, 5):
         moments += ["2038-01-19 03:14:08", "2100-02-28 23:59:59.999999", "2106-02-07 06:28:15"]
-    with logging(special) as files:
-        special.execute("CREATE TABLE t (a TIMESTAMP NULL, b TIMESTAMP(6) NULL)")
+    with logging(mariadb_case) as files:
+        mariadb_case.execute("CREATE TABLE t (a TIMESTAMP NULL, b TIMESTAMP(6) NULL)")
         for moment in moments:
-            special.execute(f"INSERT INTO t VALUES ('{moment}', '{moment}')")
-    assert assert_replays(special, files) == len(moments)
+            mariadb_case.execute(f"INSERT INTO t VALUES ('{moment}', '{moment}')")
+    assert assert_replays(mariadb_case, files) == len(moments)
     found = [cell.isoformat(" ")[:19] for cell in cells_of(read(files, f"{DATABASE}.t"), "b")]
     assert found == [moment[:19] for moment in moments]
 
 
-def test_rows_with_nothing_but_null_bits(special: Server) -> None:
-    with logging(special) as files:
-        special.execute(
+def test_rows_with_nothing_but_null_bits(mariadb_case: Server) -> None:
+    with logging(mariadb_case) as files:
+        mariadb_case.execute(
             "CREATE TABLE t (a INT, b TEXT)",
             "INSERT INTO t VALUES (NULL, NULL)",
             "INSERT INTO t SELECT NULL, NULL FROM seq_1_to_100",
             "UPDATE t SET a = 1 LIMIT 3",
             "DELETE FROM t WHERE a IS NULL LIMIT 50",
         )
-    assert assert_replays(special, files) == 51
+    assert assert_replays(mariadb_case, files) == 51
 
 
-def test_an_image_without_columns_is_a_row(special: Server) -> None:
-    special.execute(
+def test_an_image_without_columns_is_a_row(mariadb_case: Server) -> None:
+    mariadb_case.execute(
         "CREATE TABLE t (id INT PRIMARY KEY DEFAULT 9, n INT DEFAULT 5)",
         "SET SESSION binlog_row_image = MINIMAL",
     )
-    files = logged(special, "INSERT INTO t () VALUES ()")
+    files = logged(mariadb_case, "INSERT INTO t () VALUES ()")
     assert rows(files, f"{DATABASE}.t") == [("insert", None, None)]
     present = read(files, f"{DATABASE}.t", envelope=("change_type", "present"))
     assert cells_of(present, "_present") == [b"\0"]
 
 
-def test_updates_that_leave_out_what_stays_the_same(special: Server) -> None:
+def test_updates_that_leave_out_what_stays_the_same(mariadb_case: Server) -> None:
     """binlog_row_image=FULL_NODUP: the before image is complete, the after image has the changed columns."""
-    if not since(special, 11, 4):
+    if not since(mariadb_case, 11, 4):
         with pytest.raises(Exception, match="FULL_NODUP"):
-            special.execute("SET SESSION binlog_row_image = FULL_NODUP")
+            mariadb_case.execute("SET SESSION binlog_row_image = FULL_NODUP")
         return
     for switch in (PLAIN, COMPRESSED):
-        special.execute(*switch, "DROP TABLE IF EXISTS t, keyless")
-        with logging(special) as files:
-            special.execute(
+        mariadb_case.execute(*switch, "DROP TABLE IF EXISTS t, keyless")
+        with logging(mariadb_case) as files:
+            mariadb_case.execute(
                 "CREATE TABLE t (id INT PRIMARY KEY, n INT, v TEXT, w VARCHAR(50))",
                 "CREATE TABLE keyless (n INT, v TEXT)",
                 "SET SESSION binlog_row_image = FULL_NODUP",
@@ -216,47 +216,47 @@ def test_updates_that_leave_out_what_stays_the_same(special: Server) -> None:
                 "UPDATE keyless SET n = 3 WHERE n = 1 LIMIT 1",
                 "DELETE FROM t WHERE id = 20",
             )
-        special.execute("SET SESSION binlog_row_image = FULL")
-        assert assert_replays(special, files) == 5
+        mariadb_case.execute("SET SESSION binlog_row_image = FULL")
+        assert assert_replays(mariadb_case, files) == 5
 
 
-def test_row_metadata_of_all_sizes(special: Server) -> None:
+def test_row_metadata_of_all_sizes(mariadb_case: Server) -> None:
     create = (
         "CREATE OR REPLACE TABLE t (id INT UNSIGNED PRIMARY KEY, v VARCHAR(20), e ENUM('a', 'b'))"
     )
     insert = "INSERT INTO t VALUES (4000000000, 'é', 'b')"
-    special.execute("SET GLOBAL binlog_row_metadata = NO_LOG")
-    files = logged(special, create, insert)
+    mariadb_case.execute("SET GLOBAL binlog_row_metadata = NO_LOG")
+    files = logged(mariadb_case, create, insert)
     with pytest.raises(binarrow.SchemaError, match="names of columns"):
         list(read(files, f"{DATABASE}.t"))
     with pytest.raises(binarrow.SchemaError, match="does not contain the sign"):
         list(read(files, f"{DATABASE}.t", column_names="positional"))
     files = logged(
-        special,
+        mariadb_case,
         "CREATE OR REPLACE TABLE u (d DATE, v VARCHAR(20))",
         "INSERT INTO u VALUES ('2020-02-29', 'é')",
     )
     [(_, _, text)] = rows(files, f"{DATABASE}.u", column_names="positional")
     assert text == "é".encode()  # the log does not show that it is text
 
-    special.execute("SET GLOBAL binlog_row_metadata = MINIMAL")
-    files = logged(special, create, insert)
+    mariadb_case.execute("SET GLOBAL binlog_row_metadata = MINIMAL")
+    files = logged(mariadb_case, create, insert)
     with pytest.raises(binarrow.SchemaError, match="names of columns"):
         list(read(files, f"{DATABASE}.t"))
     assert rows(files, f"{DATABASE}.t", column_names="positional") == [
         ("insert", 4000000000, "é", 2)
     ]
 
-    special.execute("SET GLOBAL binlog_row_metadata = FULL")
-    files = logged(special, create, insert)
+    mariadb_case.execute("SET GLOBAL binlog_row_metadata = FULL")
+    files = logged(mariadb_case, create, insert)
     assert rows(files, f"{DATABASE}.t") == [("insert", 4000000000, "é", "b")]
 
 
-def test_statements_of_many_kinds(special: Server) -> None:
-    special.execute("CREATE TABLE source (id INT PRIMARY KEY, v VARCHAR(30))")
-    outfile = special.datadir / "load.txt"
-    with logging(special) as files:
-        special.execute(
+def test_statements_of_many_kinds(mariadb_case: Server) -> None:
+    mariadb_case.execute("CREATE TABLE source (id INT PRIMARY KEY, v VARCHAR(30))")
+    outfile = mariadb_case.datadir / "load.txt"
+    with logging(mariadb_case) as files:
+        mariadb_case.execute(
             "CREATE OR REPLACE TABLE source (id INT PRIMARY KEY, v VARCHAR(30))",
             "INSERT INTO source SELECT seq, CONCAT('v', seq) FROM seq_1_to_300",
             "CREATE TABLE loaded (id INT PRIMARY KEY, v VARCHAR(30)) ENGINE=Aria TRANSACTIONAL=1",
@@ -281,33 +281,33 @@ def test_statements_of_many_kinds(special: Server) -> None:
             "INSERT INTO source VALUES (1001, 'returned') RETURNING id",
             "DELETE FROM source WHERE id = 1001 RETURNING v",
         )
-        if since(special, 10, 8):
-            special.execute(
+        if since(mariadb_case, 10, 8):
+            mariadb_case.execute(
                 "SET SESSION binlog_alter_two_phase = ON",
                 "ALTER TABLE source ADD COLUMN n INT",
                 "UPDATE source SET n = id WHERE id < 10",
                 "SET SESSION binlog_alter_two_phase = OFF",
             )
         outfile.unlink()
-    assert assert_replays(special, files) > 800
+    assert assert_replays(mariadb_case, files) > 800
 
 
 # ------------------------------------------------------------------------------ files and events
 
 
-def test_positions_where_events_have_none(special: Server) -> None:
+def test_positions_where_events_have_none(mariadb_case: Server) -> None:
     """From 11.4 on, events that went through the transaction cache have a log_pos of 0."""
-    with logging(special) as files:
-        special.execute("CREATE TABLE t (id INT PRIMARY KEY)")
+    with logging(mariadb_case) as files:
+        mariadb_case.execute("CREATE TABLE t (id INT PRIMARY KEY)")
         for number in range(10):
-            special.execute("BEGIN", f"INSERT INTO t VALUES ({number})")
-            special.execute(f"INSERT INTO t VALUES ({number + 100})", "COMMIT")
+            mariadb_case.execute("BEGIN", f"INSERT INTO t VALUES ({number})")
+            mariadb_case.execute(f"INSERT INTO t VALUES ({number + 100})", "COMMIT")
     [file] = files
     events = list(binarrow.inspect(str(file)))
     unplaced = {
         event.type_name for event in events if event.log_pos == 0 and not event.flags & 0x20
     }
-    assert ("Write_rows_v1" in unplaced) == since(special, 11, 4)
+    assert ("Write_rows_v1" in unplaced) == since(mariadb_case, 11, 4)
     ends = [event.offset + event.size for event in events if event.type_name == "Xid"]
     assert len(ends) == 10
 
@@ -324,10 +324,10 @@ def test_positions_where_events_have_none(special: Server) -> None:
         assert seen == everything
 
 
-def test_events_that_say_something(special: Server) -> None:
-    special.execute("CREATE TABLE t (id INT PRIMARY KEY)")
+def test_events_that_say_something(mariadb_case: Server) -> None:
+    mariadb_case.execute("CREATE TABLE t (id INT PRIMARY KEY)")
     files = logged(
-        special,
+        mariadb_case,
         "SET SESSION binlog_annotate_row_events = ON",
         "INSERT INTO t VALUES (1) /* a comment */",
         "SET SESSION binlog_annotate_row_events = OFF",

@@ -9,7 +9,7 @@ import pytest
 import binarrow
 from support.logged import cells_of, logged, logging, read, rows
 from support.servers.servers import Server
-from support.special import COMPRESSED, DATABASE, assert_replays, for_each_mariadb, names
+from support.mariadb_case import COMPRESSED, DATABASE, assert_replays, for_each_mariadb, names
 
 pytestmark = [
     for_each_mariadb,
@@ -60,15 +60,15 @@ TRANSACTIONS = (
 )
 
 
-def test_compressed_events_give_what_plain_ones_give(special: Server) -> None:
+def test_compressed_events_give_what_plain_ones_give(mariadb_case: Server) -> None:
     def play() -> list[Path]:
         return logged(
-            special, f"CREATE OR REPLACE DATABASE {DATABASE}", f"USE {DATABASE}", *TRANSACTIONS
+            mariadb_case, f"CREATE OR REPLACE DATABASE {DATABASE}", f"USE {DATABASE}", *TRANSACTIONS
         )
 
     plain = play()
     expected = rows(plain, f"{DATABASE}.*")
-    special.execute(*COMPRESSED)
+    mariadb_case.execute(*COMPRESSED)
     files = play()
 
     found = names(files)
@@ -76,7 +76,7 @@ def test_compressed_events_give_what_plain_ones_give(special: Server) -> None:
         assert found[f"{kind}_rows_compressed_v1"] > 0, found
     assert found["Query_compressed"] >= 7
     assert sorted(rows(files, f"{DATABASE}.*"), key=repr) == sorted(expected, key=repr)
-    assert assert_replays(special, files) > 500
+    assert assert_replays(mariadb_case, files) > 500
     texts = [
         event.info
         for event in binarrow.inspect([str(path) for path in files], queries=True)
@@ -90,7 +90,7 @@ def test_compressed_events_give_what_plain_ones_give(special: Server) -> None:
 
 
 @pytest.mark.parametrize("image", ["MINIMAL", "NOBLOB"])
-def test_compressed_rows_of_partial_images(special: Server, image: str) -> None:
+def test_compressed_rows_of_partial_images(mariadb_case: Server, image: str) -> None:
     statements = (
         "CREATE OR REPLACE TABLE t (id INT PRIMARY KEY, a VARCHAR(100), b TEXT, c INT DEFAULT 5)",
         f"SET SESSION binlog_row_image = {image}",
@@ -99,9 +99,9 @@ def test_compressed_rows_of_partial_images(special: Server, image: str) -> None:
         "UPDATE t SET b = REPEAT('d', 50)",
         "DELETE FROM t",
     )
-    plain = rows(logged(special, *statements), f"{DATABASE}.t", envelope=("change_type", "present"))
-    special.execute(*COMPRESSED)
-    files = logged(special, *statements)
+    plain = rows(logged(mariadb_case, *statements), f"{DATABASE}.t", envelope=("change_type", "present"))
+    mariadb_case.execute(*COMPRESSED)
+    files = logged(mariadb_case, *statements)
     assert names(files)["Update_rows_compressed_v1"] == 2
     assert rows(files, f"{DATABASE}.t", envelope=("change_type", "present")) == plain
     present = cells_of(
@@ -110,10 +110,10 @@ def test_compressed_rows_of_partial_images(special: Server, image: str) -> None:
     assert len(set(present)) > 1
 
 
-def test_changes_logged_as_compressed_text_are_an_error(special: Server) -> None:
-    special.execute("CREATE TABLE t (id INT PRIMARY KEY, note VARCHAR(50))", *COMPRESSED)
+def test_changes_logged_as_compressed_text_are_an_error(mariadb_case: Server) -> None:
+    mariadb_case.execute("CREATE TABLE t (id INT PRIMARY KEY, note VARCHAR(50))", *COMPRESSED)
     files = logged(
-        special,
+        mariadb_case,
         "SET SESSION binlog_format = STATEMENT",
         "INSERT INTO t VALUES (1, 'logged as a statement'), (2, 'logged as a statement')",
         "SET SESSION binlog_format = ROW",
@@ -125,10 +125,10 @@ def test_changes_logged_as_compressed_text_are_an_error(special: Server) -> None
     assert rows(files, f"{DATABASE}.t", statements="skip") == []
 
 
-def test_large_cells_in_compressed_events(special: Server) -> None:
-    special.execute(*COMPRESSED)
-    with logging(special) as files:
-        special.execute(
+def test_large_cells_in_compressed_events(mariadb_case: Server) -> None:
+    mariadb_case.execute(*COMPRESSED)
+    with logging(mariadb_case) as files:
+        mariadb_case.execute(
             "CREATE TABLE t (id INT PRIMARY KEY, b LONGBLOB, c LONGTEXT)",
             "INSERT INTO t VALUES (1, REPEAT('x', 4000000), REPEAT('é', 500000))",
             "INSERT INTO t VALUES (2, '', NULL), (3, NULL, '')",
@@ -136,14 +136,14 @@ def test_large_cells_in_compressed_events(special: Server) -> None:
             "INSERT INTO t SELECT 4, GROUP_CONCAT(SHA2(seq, 512)), NULL FROM seq_1_to_2000",
         )
     assert files[0].stat().st_size < 1 << 20
-    assert assert_replays(special, files) == 4
+    assert assert_replays(mariadb_case, files) == 4
 
 
 # --------------------------------------------------------------------------- COMPRESSED columns
 
 
 @pytest.mark.parametrize("wrap", ["ON", "OFF"])
-def test_compressed_columns(special: Server, wrap: str) -> None:
+def test_compressed_columns(mariadb_case: Server, wrap: str) -> None:
     lengths = (1, 99, 100, 101, 253, 254, 255, 256, 257, 1000)
     columns = ", ".join(
         [f"v{n} VARCHAR({n}) COMPRESSED CHARACTER SET latin1" for n in lengths]
@@ -160,11 +160,11 @@ def test_compressed_columns(special: Server, wrap: str) -> None:
         **{"TINY_text": 60, "MEDIUM_text": 70_000, "LONG_text": 200_000},
         **{"TINY_blob": 250, "MEDIUM_blob": 70_000, "LONG_blob": 200_000, "t": 30_000, "b": 60_000},
     }
-    special.execute(
+    mariadb_case.execute(
         f"SET SESSION column_compression_zlib_wrap = {wrap}, column_compression_threshold = 100"
     )
-    with logging(special) as files:
-        special.execute(f"CREATE TABLE t (id INT PRIMARY KEY, {columns}) ROW_FORMAT=DYNAMIC")
+    with logging(mariadb_case) as files:
+        mariadb_case.execute(f"CREATE TABLE t (id INT PRIMARY KEY, {columns}) ROW_FORMAT=DYNAMIC")
         for number, (text, bytes_, share) in enumerate(
             (
                 ("''", "''", 1.0),
@@ -178,20 +178,20 @@ def test_compressed_columns(special: Server, wrap: str) -> None:
                 f"LEFT(REPEAT({bytes_ if 'b' in (name[0], name[-1]) else text}, {n * share:.0f} + 1), {n})"
                 for name, n in limits.items()
             ]
-            special.execute(f"INSERT INTO t VALUES ({number}, {', '.join(cells)})")
+            mariadb_case.execute(f"INSERT INTO t VALUES ({number}, {', '.join(cells)})")
         nulls = ", ".join(["NULL"] * len(limits))
-        special.execute(
+        mariadb_case.execute(
             f"INSERT INTO t VALUES (9, {nulls})",
             "UPDATE t SET LONG_text = REPEAT('changed', 1000) WHERE id > 1",
             "UPDATE t SET id = id + 100 WHERE id = 2",
             "DELETE FROM t WHERE id = 1",
         )
-    assert assert_replays(special, files) == 5
-    special.execute(*COMPRESSED)  # twice over
-    with logging(special) as files:
-        special.execute("CREATE TABLE u LIKE t", "INSERT INTO u SELECT * FROM t", "DROP TABLE t")
+    assert assert_replays(mariadb_case, files) == 5
+    mariadb_case.execute(*COMPRESSED)  # twice over
+    with logging(mariadb_case) as files:
+        mariadb_case.execute("CREATE TABLE u LIKE t", "INSERT INTO u SELECT * FROM t", "DROP TABLE t")
     assert names(files)["Write_rows_compressed_v1"] > 0
-    assert assert_replays(special, files) == 5
+    assert assert_replays(mariadb_case, files) == 5
     schema = next(iter(read(files, f"{DATABASE}.u"))).to_pyarrow().schema
     assert schema.field("v255").metadata[b"mysql.type"] == b"varchar(255) compressed"
     assert schema.field("b").metadata[b"mysql.type"] == b"blob compressed"

@@ -32,13 +32,13 @@ FORMAT = os.environ.get("BINARROW_LAKE", "parquet")
 collect_ignore = (
     []
     if FORMAT == "delta"
-    else ["test_pipeline.py", "test_sync_connect.py", "test_sync_documents.py"]
+    else ["test_pipeline.py", "test_spark_sync_connect.py", "test_spark_sync_examples.py"]
 )
 if FORMAT == "parquet":
     collect_ignore += [
-        *("test_sync.py", "test_sync_files.py", "test_sync_recipe.py"),
-        *("test_sync_columns.py", "test_sync_policies.py", "test_sync_versions.py"),
-        *("test_sync_reload.py", "test_sync_statements.py"),
+        *("test_spark_sync.py", "test_spark_sync_files.py", "test_spark_sync_recipe.py"),
+        *("test_spark_sync_columns.py", "test_spark_sync_policies.py", "test_spark_sync_versions.py"),
+        *("test_spark_sync_reload.py", "test_spark_sync_statements.py"),
     ]
 
 

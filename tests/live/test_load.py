@@ -9,7 +9,7 @@ Errors that other programs had when they loaded tables, and the tests of them he
 | bounds of BIGINT UNSIGNED above 2**63, VARBINARY, ci collations, keys of several columns | `loads.TABLES` |
 | rows lost after a restart inside a statement of many rows | `test_a_load_continues_after_a_restart` |
 | GTID sets with gaps | `test_a_gap_in_the_gtids` |
-| values that differ between load and stream | `tests/fidelity/test_read_table.py` |
+| values that differ between load and stream | `tests/fidelity/test_read_table_values.py` |
 | a table that is added later: its chunks twice, or its name matched as a prefix | `test_tables_are_added_during_a_load` |
 | rows lost without GTIDs | `mysql without GTIDs` in `SERVERS` |
 | a transaction or locks that remain | `test_locks_and_transactions_of_a_chunk`, `test_no_transaction_outlives_the_load` |

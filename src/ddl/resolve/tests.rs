@@ -1,4 +1,4 @@
-//! One test per part of CREATE TABLE. `tests/history/test_schemas.py` compares with servers.
+//! One test per part of CREATE TABLE. `tests/history/test_schemas_on_servers.py` compares with servers.
 
 use crate::charset::Collation;
 use crate::ddl::cursor::Cursor;

@@ -10,7 +10,7 @@ import pytest
 from support import live
 from support.logged import database
 from support.servers.servers import FLAVORS, Server
-from support.special import DATABASE, PLAIN
+from support.mariadb_case import DATABASE, PLAIN
 
 LOADING = ("mysql", "mariadb-11.8")
 """The servers with which loads of existing rows are tested."""
@@ -85,7 +85,7 @@ def loading_servers(*options: str) -> Any:
 
 
 @pytest.fixture
-def special(server: Server) -> Iterator[Server]:
+def mariadb_case(server: Server) -> Iterator[Server]:
     """A MariaDB with an empty database of the test's own, in the time zone UTC."""
     with database(server, DATABASE, "SET SESSION time_zone = '+00:00'"):
         yield server

@@ -1,9 +1,9 @@
 """For tests of what only MariaDB does: a database of their own, and its log beside what SELECT and `mariadb-binlog` say.
 
 @for_each_mariadb
-def test_something(special: Server) -> None:
-    files = logged(special, "CREATE TABLE t (id INT)", "INSERT INTO t VALUES (1)")
-    assert assert_replays(special, files) == 1
+def test_something(mariadb_case: Server) -> None:
+    files = logged(mariadb_case, "CREATE TABLE t (id INT)", "INSERT INTO t VALUES (1)")
+    assert assert_replays(mariadb_case, files) == 1
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ for_each_mariadb = pytest.mark.parametrize(
     "server", ["mariadb-10.5", "mariadb-10.11", "mariadb-11.8"], indirect=True
 )
 
-DATABASE = "special"
+DATABASE = "mariadb_case"
 
 COMPRESSED = ("SET GLOBAL log_bin_compress = ON", "SET GLOBAL log_bin_compress_min_len = 10")
 PLAIN = ("SET GLOBAL log_bin_compress = OFF", "SET GLOBAL log_bin_compress_min_len = 256")
