@@ -36,6 +36,8 @@ class Link:
     """True if the end is a reset."""
     half: bool = False
     """True if only the direction from the server ends."""
+    replaced: tuple[bytes, bytes] | None = None
+    """Bytes from the server, and those of the same length that the client receives instead."""
 
 
 class Proxy:
@@ -106,6 +108,8 @@ class Proxy:
         passed = 0
         with contextlib.suppress(OSError):
             while data := source.recv(link.piece):
+                if link.replaced is not None:
+                    data = data.replace(*link.replaced)
                 if link.freeze_after is not None and passed + len(data) > link.freeze_after:
                     sink.sendall(data[: link.freeze_after - passed])
                     gate.clear()
