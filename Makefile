@@ -1,4 +1,4 @@
-# Everything here is what CI runs too: .ci/run calls `make test` and `make demo`.
+# Everything here is what CI runs too: .ci/run calls `make test-all` and `make demo`. tests/README.md describes the tests.
 #
 # Tools and packages go into .venv, compiled Rust into CARGO_TARGET_DIR, the test servers into a
 # separate folder (tests/support/servers/lab). Stamp files in .venv record which packages are installed.
@@ -55,16 +55,24 @@ demo: need-cargo need-java .venv/.develop .venv/.spark ## Decode the shop's binl
 	@$(BIN)/python examples/demo.py
 
 .PHONY: test
-test: need-cargo need-java .venv/.develop .venv/.test .venv/.spark servers ## Run all tests: lint, stubs, Rust, Python, Spark, live servers
-	@$(MAKE) --no-print-directory lint stubs docs test-rust test-python test-lakes
+test: need-cargo need-java .venv/.develop .venv/.test .venv/.spark servers ## Run each test once: lint, stubs, docs, Rust, Python, Spark, live servers
+	@$(MAKE) --no-print-directory lint stubs docs test-rust test-python
+
+.PHONY: test-all
+test-all: need-cargo need-java .venv/.develop .venv/.test .venv/.spark servers ## Run each test on all its servers, with all repetitions, versions of Spark and lakes
+	@BINARROW_TESTS=all $(MAKE) --no-print-directory lint stubs docs test-rust test-python test-lakes test-spark-versions
+
+# Without pyspark, its types are unknown.
+MYPY = $(BIN)/mypy $(if $(wildcard .venv/.spark),,--ignore-missing-imports --no-warn-unused-ignores \
+  --allow-subclassing-any --allow-untyped-decorators --no-warn-return-any)
 
 .PHONY: check
-check: need-cargo .venv/.develop .venv/.test .venv/.spark ## Run the checks that need neither servers nor Java: format, style, Rust tests, Python tests
+check: need-cargo .venv/.develop .venv/.test ## Run the checks that need no server, Java or pyspark: format, style, types, Rust tests, tests/python
 	cargo fmt --check
 	cargo clippy --quiet --all-targets --features python -- -D warnings
 	$(BIN)/ruff check --quiet
 	$(BIN)/ruff format --check --quiet
-	$(BIN)/mypy
+	$(MYPY)
 	cargo test --quiet
 	$(BIN)/pytest --quiet -n $(WORKERS) --dist loadgroup tests/python
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from support.extent import repeated
 from support.fakes.object_server import ObjectServer, serving
 from support.java import JAVA_OPTIONS
 from support.servers.fixtures import (  # noqa: F401 - pytest finds them here
@@ -23,11 +24,11 @@ from support.servers.fixtures import (  # noqa: F401 - pytest finds them here
     mariadb_10_5,
     mariadb_10_11,
     mariadb_11_8,
+    mariadb_case,
     mysql,
     mysql_5_6,
     mysql_5_7,
     server,
-    mariadb_case,
 )
 
 if TYPE_CHECKING:
@@ -51,8 +52,12 @@ if (
 
 
 @pytest.hookimpl(tryfirst=True)  # before xdist, which reads the marks
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """With several workers each file goes to one of them, and all that need Spark to one too."""
+    left_out = repeated(items)
+    config.hook.pytest_deselected(items=left_out)
+    names = {item.nodeid for item in left_out}
+    items[:] = [item for item in items if item.nodeid not in names]
     with_spark = {
         item.path for item in items if {"spark", "lake"} & {*getattr(item, "fixturenames", ())}
     }

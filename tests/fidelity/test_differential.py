@@ -18,6 +18,7 @@ import pytest
 
 import binarrow
 from binarrow import TypeOptions
+from support.extent import rounds
 from support.oracles import listing, oracle
 from support.oracles.compare import Compared, assert_same_tables
 from support.oracles.oracle import Selected
@@ -26,7 +27,7 @@ from support.servers.servers import FLAVORS, Server
 from support.workloads import workload
 
 SEED = int(os.environ.get("BINARROW_SEED", "1"))
-TRANSACTIONS = int(os.environ.get("BINARROW_TRANSACTIONS", "300"))
+TRANSACTIONS = rounds("BINARROW_TRANSACTIONS", 300, 300)
 
 # A table with a column for each charset.
 CHARSETS = f"{workload.DATABASE}.charsets"

@@ -12,9 +12,6 @@ import pytest
 
 import binarrow
 from support.logged import cells_of, logged, logging, read, rows
-from support.oracles import oracle
-from support.oracles.replay import ENVELOPE, replay
-from support.servers.servers import Server
 from support.mariadb_case import (
     COMPRESSED,
     DATABASE,
@@ -24,6 +21,9 @@ from support.mariadb_case import (
     names,
     since,
 )
+from support.oracles import oracle
+from support.oracles.replay import ENVELOPE, replay
+from support.servers.servers import Server
 
 pytestmark = [
     for_each_mariadb,
@@ -110,7 +110,9 @@ def test_sequences_log_their_counters(mariadb_case: Server) -> None:
     assert len(changes) > 3
     assert {change[0] for change in changes} == {"insert"}
     assert [tuple(changes[-1][1:])] == mariadb_case.query("SELECT * FROM s")
-    assert [row[1:] for row in rows(files, f"{DATABASE}.t")] == mariadb_case.query("SELECT * FROM t")
+    assert [row[1:] for row in rows(files, f"{DATABASE}.t")] == mariadb_case.query(
+        "SELECT * FROM t"
+    )
 
 
 def test_long_unique_keys_have_a_hidden_column(mariadb_case: Server) -> None:

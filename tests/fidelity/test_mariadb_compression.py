@@ -8,8 +8,8 @@ import pytest
 
 import binarrow
 from support.logged import cells_of, logged, logging, read, rows
-from support.servers.servers import Server
 from support.mariadb_case import COMPRESSED, DATABASE, assert_replays, for_each_mariadb, names
+from support.servers.servers import Server
 
 pytestmark = [
     for_each_mariadb,
@@ -99,7 +99,9 @@ def test_compressed_rows_of_partial_images(mariadb_case: Server, image: str) -> 
         "UPDATE t SET b = REPEAT('d', 50)",
         "DELETE FROM t",
     )
-    plain = rows(logged(mariadb_case, *statements), f"{DATABASE}.t", envelope=("change_type", "present"))
+    plain = rows(
+        logged(mariadb_case, *statements), f"{DATABASE}.t", envelope=("change_type", "present")
+    )
     mariadb_case.execute(*COMPRESSED)
     files = logged(mariadb_case, *statements)
     assert names(files)["Update_rows_compressed_v1"] == 2
@@ -189,7 +191,9 @@ def test_compressed_columns(mariadb_case: Server, wrap: str) -> None:
     assert assert_replays(mariadb_case, files) == 5
     mariadb_case.execute(*COMPRESSED)  # twice over
     with logging(mariadb_case) as files:
-        mariadb_case.execute("CREATE TABLE u LIKE t", "INSERT INTO u SELECT * FROM t", "DROP TABLE t")
+        mariadb_case.execute(
+            "CREATE TABLE u LIKE t", "INSERT INTO u SELECT * FROM t", "DROP TABLE t"
+        )
     assert names(files)["Write_rows_compressed_v1"] > 0
     assert assert_replays(mariadb_case, files) == 5
     schema = next(iter(read(files, f"{DATABASE}.u"))).to_pyarrow().schema

@@ -20,6 +20,7 @@ import pytest
 
 import binarrow
 from binarrow import TypeOptions
+from support.extent import rounds
 from support.logged import logging
 from support.oracles import listing, oracle
 from support.oracles.compare import assert_same_tables
@@ -30,7 +31,7 @@ from support.servers.servers import Server
 from support.workloads import documents
 
 SEED = int(os.environ.get("BINARROW_SEED", "1"))
-TRANSACTIONS = int(os.environ.get("BINARROW_TRANSACTIONS", "40"))
+TRANSACTIONS = rounds("BINARROW_TRANSACTIONS", 40, 40)
 
 IMAGES = ("FULL", "NOBLOB", "MINIMAL")
 

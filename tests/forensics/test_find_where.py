@@ -12,11 +12,12 @@ from pathlib import Path
 import pytest
 
 import binarrow
+from support.extent import rounds
 from support.logged import database, logging
 from support.servers.servers import Server
 
 SEED = int(os.environ.get("BINARROW_SEED", "1"))
-CONDITIONS = int(os.environ.get("BINARROW_CONDITIONS", "150"))
+CONDITIONS = rounds("BINARROW_CONDITIONS", 150, 150)
 ROWS = 120
 
 WORDS = ["", "a", "A", "ab", "é", "数", "a%b", "a_b", "z'z", "it\\s", "Zoë"]

@@ -20,11 +20,12 @@ from typer.testing import CliRunner
 
 import binarrow
 from binarrow.cli import app
+from support.extent import rounds
 from support.indexed import Logs, bytes_read, damaged, outcome, read_keywords, resumed
 from support.servers.servers import Server
 
 SEED = int(os.environ.get("BINARROW_SEED", "1"))
-READS = int(os.environ.get("BINARROW_INDEX_READS", "150"))
+READS = rounds("BINARROW_INDEX_READS", 150, 150)
 ROOM = 1 << 20
 """Enough for Bloom filters in the index of a small log."""
 

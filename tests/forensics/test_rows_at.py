@@ -20,6 +20,7 @@ import pytest
 import binarrow
 from binarrow._native import PastRows, read_table
 from support import live
+from support.extent import rounds
 from support.oracles import oracle
 from support.oracles.cells import column_cells
 from support.oracles.compare import assert_same_rows
@@ -32,7 +33,7 @@ from support.workloads.matrix import Case, Matrix
 from support.workloads.table import Table
 
 SEED = int(os.environ.get("BINARROW_SEED", "1"))
-MOMENTS = int(os.environ.get("BINARROW_MOMENTS", "3"))
+MOMENTS = rounds("BINARROW_MOMENTS", 3, 3)
 
 LEFT_OUT = {"versioned", "periods", "plain", old_times.NAME}
 """Tables whose old rows MariaDB keeps, and those of MyISAM, which has no snapshots."""

@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 
 import binarrow
 from binarrow.cli import app
+from support.extent import rounds
 from support.logged import database, logged, logging
 from support.oracles import oracle
 from support.oracles.compare import assert_same_rows
@@ -25,7 +26,7 @@ from support.workloads.matrix import Case, Matrix
 from support.workloads.table import Table
 
 SEED = int(os.environ.get("BINARROW_SEED", "1"))
-RANGES = int(os.environ.get("BINARROW_UNDO_RANGES", "20"))
+RANGES = rounds("BINARROW_UNDO_RANGES", 20, 20)
 FLAVORS = ("mysql", "mysql-5.7", "mariadb-11.8", "mariadb-10.11")
 
 LEFT_OUT = {"versioned", "periods", "plain", old_times.NAME}

@@ -14,6 +14,7 @@ import pytest
 
 import binarrow
 from binarrow.undo.key_values import PLAIN
+from support.extent import rounds
 from support.logged import database, logging
 from support.oracles import oracle
 from support.oracles.compare import assert_same_rows
@@ -21,7 +22,7 @@ from support.servers import clients
 from support.servers.servers import Server
 
 SEED = int(os.environ.get("BINARROW_SEED", "1"))
-ROUNDS = int(os.environ.get("BINARROW_UNDO_CASCADES", "3"))
+ROUNDS = rounds("BINARROW_UNDO_CASCADES", 3, 3)
 
 unlogged = pytest.mark.parametrize("server", ["mysql-5.7", "mariadb-11.8"], indirect=True)
 

@@ -20,6 +20,7 @@ from pathlib import Path
 import pytest
 
 import binarrow
+from support.extent import rounds
 from support.oracles.table_structures import (
     ColumnStructure,
     KeyStructure,
@@ -223,7 +224,7 @@ def test_random(server: Server, tmp_path: Path) -> None:
 
     Where a table is not as it should be, the history takes a baseline: each difference counts once.
     """
-    steps, seed = int(os.environ.get("BINARROW_DDL", "25")), os.environ.get("BINARROW_SEED", "1")
+    steps, seed = rounds("BINARROW_DDL", 25, 25), os.environ.get("BINARROW_SEED", "1")
     player = Player(server)
     script = player.begin_random()
     position = player.oracle.position()

@@ -18,15 +18,16 @@ import pytest
 import binarrow
 from binarrow import ConfigError, MalformedBinlogError, SchemaHistory
 from support import history_writer as writer
+from support.extent import rounds
 from support.live import until
 from support.servers.servers import Server
 
 STORES = ("mysql", "mysql_5_7", "mariadb_10_5", "mariadb_11_8")
 
-KILLS = int(os.environ.get("BINARROW_KILLS", "10"))
+KILLS = rounds("BINARROW_KILLS", 10, 10)
 """The number of times that the writer is killed; 100 are a long run."""
 
-POSITIONS = int(os.environ.get("BINARROW_POSITIONS", "100"))
+POSITIONS = rounds("BINARROW_POSITIONS", 100, 100)
 """Places at which a history is compared with a fresh one; 1000 are a long run."""
 
 ODD = "h`i'st\\ory"

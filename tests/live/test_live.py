@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import time
 from collections.abc import Iterator
@@ -17,12 +16,13 @@ import pytest
 import binarrow
 from binarrow import Position
 from support import live
+from support.extent import rounds
 from support.live import Played, flat, reach
 from support.oracles.compare import assert_same_tables
 from support.servers.proxy import cutting
 
 TRANSACTIONS = 120
-CUTS = int(os.environ.get("BINARROW_CUTS", "60"))
+CUTS = rounds("BINARROW_CUTS", 60, 60)
 
 # A reader of files looks at what was prepared before the start, a server does not send it.
 WITHOUT_XA = {"exclude_tables": [f"workload.{name}" for name in ("numbers", "xa_left", "xa_right")]}

@@ -6,7 +6,6 @@ No row may be lost, none may come twice. The F's are those of the project's list
 from __future__ import annotations
 
 import itertools
-import os
 import random
 import subprocess
 import sys
@@ -20,6 +19,7 @@ import pytest
 import binarrow
 from binarrow import Position
 from support import live
+from support.extent import rounds
 from support.live import (
     COLUMNS,
     NUMBERS,
@@ -35,7 +35,7 @@ from support.live import (
 from support.servers.proxy import Link, Proxy
 from support.servers.servers import Server
 
-LARGE = int(os.environ.get("BINARROW_MEGABYTES", "40"))
+LARGE = rounds("BINARROW_MEGABYTES", 40, 40)
 """Size of the largest transaction, in MB."""
 
 pytestmark = pytest.mark.filterwarnings("ignore:no change of a table:binarrow.BinarrowWarning")

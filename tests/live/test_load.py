@@ -25,7 +25,6 @@ Errors that other programs had when they loaded tables, and the tests of them he
 from __future__ import annotations
 
 import json
-import os
 import random
 import time
 from collections.abc import Iterator
@@ -35,6 +34,7 @@ import pytest
 
 import binarrow
 from support import live
+from support.extent import IS_ALL, rounds
 from support.oracles.load_mirrors import Mirrors, selected
 from support.servers.servers import Server
 from support.workloads import loads
@@ -45,9 +45,9 @@ SERVERS: dict[str, tuple[str, tuple[str, ...]]] = {
     "mysql-5.7": ("mysql-5.7", ()),
     "mariadb-11.8": ("mariadb-11.8", ()),
 }
-if os.environ.get("BINARROW_ALL_SERVERS"):
+if IS_ALL:
     SERVERS["mariadb-10.11"] = ("mariadb-10.11", ())
-RESTARTS = int(os.environ.get("BINARROW_LOAD_RESTARTS", "5"))
+RESTARTS = rounds("BINARROW_LOAD_RESTARTS", 5, 5)
 
 
 @pytest.fixture(scope="module", params=SERVERS)

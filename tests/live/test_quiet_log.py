@@ -21,6 +21,7 @@ import pytest
 import binarrow
 from binarrow import ChangeBatch, Position
 from support import live
+from support.extent import rounds
 from support.fakes.fake_server import (
     EOF,
     FakeServer,
@@ -48,7 +49,7 @@ LOGS = (
     "mysql-partial-json",
 )
 
-SCHEDULES = int(os.environ.get("BINARROW_SCHEDULES", "150"))
+SCHEDULES = rounds("BINARROW_SCHEDULES", 150, 150)
 SEED = int(os.environ.get("BINARROW_SEED", "10"))
 
 ROTATE, FORMAT_DESCRIPTION, STOP = 4, 15, 3

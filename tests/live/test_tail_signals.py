@@ -14,10 +14,11 @@ import pytest
 
 import binarrow
 from support import live
+from support.extent import rounds
 from support.live import insert, mark
 from support.servers.servers import Server
 
-MOMENTS = int(os.environ.get("BINARROW_SIGNALS", "12"))
+MOMENTS = rounds("BINARROW_SIGNALS", 12, 12)
 """The number of moments at which a signal is sent; 10 000 covers all."""
 
 DRIVER = """

@@ -6,7 +6,6 @@ BINARROW_VISIBLE_READS=1000 reads 1000 positions for each server and each way to
 from __future__ import annotations
 
 import json
-import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -19,10 +18,11 @@ import binarrow
 from binarrow.server.target import target
 from binarrow.spark.live.server_log import ServerLog
 from support import live
+from support.extent import rounds
 from support.servers.servers import Server
 from support.workloads.writers import Read, logged, values, writing
 
-READS = int(os.environ.get("BINARROW_VISIBLE_READS", "20"))
+READS = rounds("BINARROW_VISIBLE_READS", 20, 20)
 
 STREAMED = 4
 """The number of positions that are streamed from; the others are compared with the log."""

@@ -21,8 +21,9 @@ import pytest
 import binarrow
 from binarrow import ConfigError, InputError, MalformedBinlogError, SchemaHistory
 from support import history_writer as writer
+from support.extent import rounds
 
-KILLS = int(os.environ.get("BINARROW_KILLS", "10"))
+KILLS = rounds("BINARROW_KILLS", 10, 10)
 """The number of times that the writer is killed; 100 are a long run."""
 
 

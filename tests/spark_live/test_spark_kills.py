@@ -24,11 +24,12 @@ import pyarrow.parquet as pq
 
 from binarrow import Position
 from support import live
+from support.extent import rounds
 from support.live import until
 from support.servers.servers import Server
 from support.workloads.spark_load import GRANT, ORDERS, TABLE, Load, selected
 
-KILLS = int(os.environ.get("BINARROW_KILLS", "1"))
+KILLS = rounds("BINARROW_KILLS", 1, 1)
 KIND = os.environ.get("BINARROW_LAKE", "parquet")
 PYTHON = (
     sys.executable

@@ -1,21 +1,21 @@
 """ALTER TABLE that changes existing rows is an error with truncates="error", because the log has no row events for it.
 
 Each clause runs on a table with rows. What the table holds before and after decides; a clause that keeps the rows must
-not be an error. On MySQL 9.7 and MariaDB 11.8; `BINARROW_ALL_SERVERS=1` takes all servers.
+not be an error. On MySQL 9.7 and MariaDB 11.8; `BINARROW_TESTS=all` takes all servers.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 
 import pymysql
 import pytest
 
 import binarrow
+from support.extent import IS_ALL
 from support.servers.servers import ALL_FLAVORS, Server, Session
 
-FLAVORS = ALL_FLAVORS if os.environ.get("BINARROW_ALL_SERVERS") else ("mysql", "mariadb-11.8")
+FLAVORS = ALL_FLAVORS if IS_ALL else ("mysql", "mariadb-11.8")
 on_every_server = pytest.mark.parametrize("server", FLAVORS, indirect=True)
 
 PLAIN = (

@@ -2,7 +2,7 @@
 
 The values before are those of the INSERT in the log. The values after are those of the row images of an UPDATE that changes
 another column. Both are values of binarrow, so that the comparison is the one that a mirror would make. On MySQL 9.7 and
-MariaDB 11.8, and with a part of the types and values; `BINARROW_ALL_SERVERS=1` takes all of them on all servers.
+MariaDB 11.8, and with a part of the types and values; `BINARROW_TESTS=all` takes all of them on all servers.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ import pytest
 
 import binarrow
 from binarrow import SchemaHistory
+from support.extent import IS_ALL
 from support.servers.servers import ALL_FLAVORS, Server, Session
 from support.workloads.altered_types import FAMILIES
 
-IS_LONG = bool(os.environ.get("BINARROW_ALL_SERVERS"))
 SEED = int(os.environ.get("BINARROW_SEED", "1"))
 SHARE = 0.06
-FLAVORS = ALL_FLAVORS if IS_LONG else ("mysql", "mariadb-11.8")
+FLAVORS = ALL_FLAVORS if IS_ALL else ("mysql", "mariadb-11.8")
 
 # Changes that must not be reported, whatever the `sql_mode`.
 SILENT = {
@@ -171,13 +171,13 @@ def test_values_that_change_are_reported(session: tuple[Server, Session], mode: 
             targets = [
                 after
                 for after in afters
-                if IS_LONG or (before, after) in SILENT or draw.random() < SHARE
+                if IS_ALL or (before, after) in SILENT or draw.random() < SHARE
             ]
             if not known or not targets:
                 continue
             # A value that does not fit hides the others under a strict sql_mode.
-            groups = [known[:4] if mode and not IS_LONG else known]
-            if mode and IS_LONG:
+            groups = [known[:4] if mode and not IS_ALL else known]
+            if mode and IS_ALL:
                 groups += [[value] for value in known]
             for group in groups:
                 table = f"t{len(plays)}"

@@ -7,7 +7,6 @@ that follows its log must equal what SELECT returns, or the read ends with an er
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable, Iterator
 
 import pyarrow as pa
@@ -15,10 +14,11 @@ import pytest
 
 import binarrow
 from support import live
+from support.extent import IS_ALL
 from support.servers.servers import Server
 
 FLAVORS = ("mysql-5.7", "mariadb-11.8")
-if os.environ.get("BINARROW_ALL_SERVERS"):
+if IS_ALL:
     FLAVORS = ("mysql", "mysql-5.7", "mysql-5.6", "mariadb-11.8", "mariadb-10.11", "mariadb-10.5")
 
 ORDERS = "CREATE TABLE Shop.Orders (Id DECIMAL(9,0) PRIMARY KEY)"

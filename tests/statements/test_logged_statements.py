@@ -1,13 +1,12 @@
 """Statements that a server logs as text: each that changes rows is an error, and none that does not.
 
 Each statement of both grammars runs under STATEMENT and MIXED, with comments of all forms. On MySQL 9.7 and MariaDB 11.8;
-`BINARROW_ALL_SERVERS=1` takes all servers.
+`BINARROW_TESTS=all` takes all servers.
 """
 
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator
 from itertools import cycle
 
@@ -17,6 +16,7 @@ from typer.testing import CliRunner
 
 import binarrow
 from binarrow.cli.app import app
+from support.extent import IS_ALL
 from support.servers.servers import ALL_FLAVORS, Server, Session
 from support.workloads.logged_statements import (
     CHANGES,
@@ -30,7 +30,7 @@ from support.workloads.logged_statements import (
 )
 
 DATABASE = "texts"
-FLAVORS = ALL_FLAVORS if os.environ.get("BINARROW_ALL_SERVERS") else ("mysql", "mariadb-11.8")
+FLAVORS = ALL_FLAVORS if IS_ALL else ("mysql", "mariadb-11.8")
 
 SCHEMAS = f"USE {DATABASE}; {'; '.join(TABLES)};"
 """MySQL 5 does not log the names of columns."""

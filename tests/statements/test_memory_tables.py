@@ -1,19 +1,19 @@
 """MEMORY tables, which a restart of their server empties: at the first use the server logs a statement for this.
 
-On the servers whose statement is a DELETE; `BINARROW_ALL_SERVERS=1` takes all servers.
+On the servers whose statement is a DELETE; `BINARROW_TESTS=all` takes all servers.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 
 import pytest
 
 import binarrow
+from support.extent import IS_ALL
 from support.servers.servers import ALL_FLAVORS, OLD_FLAVORS, Server
 
-FLAVORS = ALL_FLAVORS if os.environ.get("BINARROW_ALL_SERVERS") else OLD_FLAVORS
+FLAVORS = ALL_FLAVORS if IS_ALL else OLD_FLAVORS
 SCHEMAS = "USE kept; CREATE TABLE m (id INT) ENGINE=MEMORY; CREATE TABLE t (id INT PRIMARY KEY);"
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Iterator
 from typing import Any, Literal
@@ -10,9 +9,10 @@ from typing import Any, Literal
 import pytest
 
 import binarrow
+from support.extent import IS_ALL
 from support.servers.servers import ALL_FLAVORS, Server
 
-FLAVORS = ALL_FLAVORS if os.environ.get("BINARROW_ALL_SERVERS") else ("mysql", "mariadb-11.8")
+FLAVORS = ALL_FLAVORS if IS_ALL else ("mysql", "mariadb-11.8")
 pytestmark = pytest.mark.parametrize("server", FLAVORS, indirect=True)
 
 COLUMNS = "(id DECIMAL(9,0) NOT NULL, v DECIMAL(9,0), KEY (id))"

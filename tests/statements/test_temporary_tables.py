@@ -6,16 +6,16 @@ table is a temporary one. The mirror must equal what SELECT returns, or the read
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from typing import Any, Literal
 
 import pytest
 
 import binarrow
+from support.extent import IS_ALL
 from support.servers.servers import ALL_FLAVORS, Server, Session
 
-FLAVORS = ALL_FLAVORS if os.environ.get("BINARROW_ALL_SERVERS") else ("mysql-5.7", "mariadb-11.8")
+FLAVORS = ALL_FLAVORS if IS_ALL else ("mysql-5.7", "mariadb-11.8")
 on_each = pytest.mark.parametrize("server", FLAVORS, indirect=True)
 
 Truncates = Literal["error", "emit", "skip"]

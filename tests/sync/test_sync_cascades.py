@@ -18,6 +18,7 @@ import pytest
 
 from binarrow.syncing import cascades, effects, images
 from support import live
+from support.extent import rounds
 from support.servers.servers import Session
 from support.sync_source import Source, new_source, repairs_of
 from support.workloads.many_tables import TYPES
@@ -25,7 +26,7 @@ from support.workloads.many_tables import TYPES
 KINDS = ["duckdb"]
 each_kind = pytest.mark.parametrize("kind", ["duckdb", "delta", "iceberg"])
 
-RUNS = int(os.environ.get("BINARROW_SYNC_CASCADES", "6"))
+RUNS = rounds("BINARROW_SYNC_CASCADES", 6, 6)
 SEED = int(os.environ.get("BINARROW_SEED", "1"))
 TABLES = ("shop.p", "shop.c", "shop.g", "shop.n", "shop.tree")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 from collections import Counter
 from typing import Any
@@ -13,6 +12,7 @@ from pyiceberg.catalog import load_catalog
 import binarrow
 from binarrow.syncing import catalog_state, iceberg_table, lake_tables
 from support.documents import environment, examples
+from support.extent import rounds
 from support.servers.s3 import KEY, SECRET
 from support.sync_source import SECRET as PASSWORD
 from support.sync_source import Source
@@ -20,7 +20,7 @@ from support.sync_source import Source
 SERVERS = ["mysql"]
 KINDS = ["sql"]
 
-STRIDE = int(os.environ.get("BINARROW_SYNC_CRASHES", "61"))
+STRIDE = rounds("BINARROW_SYNC_CRASHES", 61, 61)
 
 
 @pytest.mark.parametrize("kind", ["sql", "glue"])

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import shutil
 from collections import Counter
 from collections.abc import Callable
@@ -27,6 +26,7 @@ from binarrow.syncing import (
     lake_tables,
     local_state,
 )
+from support.extent import rounds
 from support.oracles.iceberg_tables import catalog_of
 from support.oracles.valid_rows import check_current
 from support.sync_source import Source
@@ -34,7 +34,7 @@ from support.sync_source import Source
 SERVERS = ["mysql"]
 KINDS = ["delta", "iceberg"]
 
-STRIDE = int(os.environ.get("BINARROW_SYNC_CRASHES", "47"))
+STRIDE = rounds("BINARROW_SYNC_CRASHES", 47, 47)
 
 TABLES = ("a", "b", "c", "d")
 

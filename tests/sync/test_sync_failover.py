@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +10,7 @@ import pytest
 
 import binarrow
 from support import live
+from support.extent import IS_ALL
 from support.oracles.valid_rows import check_current
 from support.servers import replicas
 from support.servers.servers import Server
@@ -18,7 +18,7 @@ from support.sync_source import SECRET, Source
 from support.workloads.sync_storm import TABLES, Storm, created
 
 FLAVORS = ("mysql", "mariadb-11.8")
-TRIED = FLAVORS if os.environ.get("BINARROW_ALL_SERVERS") else FLAVORS[:1]
+TRIED = FLAVORS if IS_ALL else FLAVORS[:1]
 """The servers of most tests."""
 METADATA = {"mysql": "MINIMAL", "mariadb-11.8": "NO_LOG"}
 SHOP = tuple(f"shop.{table}" for table in TABLES)

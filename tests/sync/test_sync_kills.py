@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 
+from support.extent import rounds
 from support.sync_source import Source
 from support.workloads.many_tables import Writer, many_tables
 from support.workloads.sync_storm import TABLES, Storm, created
@@ -21,7 +22,7 @@ KILLS = {"duckdb": 5, "delta": 2, "delta+s3": 1, "iceberg": 2}
 KINDS = [*KILLS]
 GIVEN = os.environ.get("BINARROW_SYNC_KILLS")
 SECONDS = float(os.environ.get("BINARROW_SYNC_SECONDS", "0"))
-COUNT = int(os.environ.get("BINARROW_SYNC_TABLES", "5"))
+COUNT = rounds("BINARROW_SYNC_TABLES", 5, 5)
 LARGE = 2000
 """The rows of every fifth table before the sync begins."""
 SEED = int(os.environ.get("BINARROW_SEED", "5"))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import socket
 import subprocess
 import sys
@@ -13,6 +12,7 @@ import pytest
 
 import binarrow
 from support.documents import environment, examples
+from support.extent import rounds
 from support.servers.s3 import KEY, SECRET
 from support.sync_source import SECRET as PASSWORD
 from support.sync_source import Source
@@ -20,7 +20,7 @@ from support.sync_source import Source
 SERVERS = ["mysql"]
 KINDS = ["delta+s3"]
 
-STRIDE = int(os.environ.get("BINARROW_SYNC_CRASHES", "41"))
+STRIDE = rounds("BINARROW_SYNC_CRASHES", 41, 41)
 
 
 def test_changes(shop: Source) -> None:

@@ -18,6 +18,7 @@ import pytest
 
 import binarrow
 from support import live
+from support.extent import rounds
 from support.servers.servers import Session
 from support.sync_source import Source, each_kind
 from support.workloads.matrix import Matrix
@@ -25,7 +26,7 @@ from support.workloads.sync_storm import TABLES, Storm, created
 
 KINDS = ["duckdb"]
 
-DIFFERENCES = int(os.environ.get("BINARROW_VERIFY_DIFFERENCES", "15"))
+DIFFERENCES = rounds("BINARROW_VERIFY_DIFFERENCES", 15, 15)
 ROWS = 100
 SEED = int(os.environ.get("BINARROW_SEED", "5"))
 

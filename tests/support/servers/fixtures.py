@@ -9,8 +9,8 @@ import pytest
 
 from support import live
 from support.logged import database
-from support.servers.servers import FLAVORS, Server
 from support.mariadb_case import DATABASE, PLAIN
+from support.servers.servers import FLAVORS, Server
 
 LOADING = ("mysql", "mariadb-11.8")
 """The servers with which loads of existing rows are tested."""
