@@ -74,7 +74,7 @@ check: need-cargo .venv/.develop .venv/.test ## Run the checks that need no serv
 	$(BIN)/ruff format --check --quiet
 	$(MYPY)
 	cargo test --quiet
-	$(BIN)/pytest --quiet -n $(WORKERS) --dist loadgroup tests/python
+	$(BIN)/pytest --quiet -n $(WORKERS) --dist loadgroup -m 'not pyspark' tests/python
 
 .PHONY: lint
 lint: need-cargo .venv/.test .venv/.spark ## Check format and style of Rust and Python

@@ -84,6 +84,7 @@ def test_every_command_warns(cut, tmp_path, command):
             assert re.search(about(path, offset), run(command, path, *arguments).stderr)
 
 
+@pytest.mark.pyspark
 def test_spark_warns_on_the_driver(cut):
     from binarrow.spark.file_reader import FileReader
     from binarrow.spark.source_options import SourceOptions

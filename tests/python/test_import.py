@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 PROBE = """
 import sys, threading
 from pathlib import Path
@@ -34,6 +36,7 @@ print(len(list(Path("/proc/self/task").iterdir())))
 """
 
 
+@pytest.mark.pyspark
 def test_spark_side_imports_without_spark_threads_and_sockets():
     output = subprocess.check_output(
         [sys.executable, "-c", SPARK_PROBE], text=True, stdin=subprocess.DEVNULL
@@ -94,6 +97,7 @@ print("done")
 """
 
 
+@pytest.mark.pyspark
 def test_python_code_runs_without_what_windows_lacks(tmp_path):
     command = [sys.executable, "-c", WINDOWS_PROBE, "examples/shop/binlog.000001", str(tmp_path)]
     output = subprocess.check_output(command, text=True)

@@ -211,6 +211,7 @@ def test_a_history_says_what_to_do_where_the_name_is_not_known(shop, tmp_path, c
         assert rows
 
 
+@pytest.mark.pyspark
 def test_spark_plans_them(shop, copies):
     from binarrow.spark.file_reader import FileReader
     from binarrow.spark.source_options import SourceOptions

@@ -1,4 +1,4 @@
-"""How much of the tests runs: `make test` runs each test once, `make test-all` on all servers and with all repetitions.
+"""The extent of the tests: `make test` runs each test once, `make test-all` on all servers and with all repetitions.
 
 `BINARROW_TESTS=all` selects the second.
 """
