@@ -16,7 +16,13 @@ from pyiceberg.catalog import load_catalog
 
 import binarrow
 from support.oracles.delta_tables import read_delta, read_delta_store
-from support.oracles.duckdb_tables import Rows, differences, read_source, read_target
+from support.oracles.duckdb_tables import (
+    Rows,
+    differences,
+    read_parquet,
+    read_source,
+    read_target,
+)
 from support.oracles.iceberg_tables import read_catalog, read_iceberg
 from support.servers.s3 import BUCKET, S3
 from support.servers.servers import Server
@@ -24,17 +30,27 @@ from support.servers.servers import Server
 SECRET = "s3cret sync"
 """The password of the user `mirror`."""
 
-SCHEMES = {"duckdb": "duckdb", "delta": "delta+file", "iceberg": "iceberg+file"}
+SCHEMES = {
+    "duckdb": "duckdb",
+    "delta": "delta+file",
+    "iceberg": "iceberg+file",
+    "parquet": "parquet+file",
+}
 """The kinds of targets, with the beginning of their URLs."""
 
 CATALOGS = ("sql", "glue")
 """The kinds of targets that are catalogs of pyiceberg."""
 
-READERS = {"duckdb": read_target, "delta": read_delta, "iceberg": read_iceberg}
+READERS = {
+    "duckdb": read_target,
+    "delta": read_delta,
+    "iceberg": read_iceberg,
+    "parquet": read_parquet,
+}
 """The readers of targets in folders and files. They use other programs than binarrow."""
 
-each_kind = pytest.mark.parametrize("kind", [*SCHEMES])
-"""Runs a test with each kind of target."""
+each_kind = pytest.mark.parametrize("kind", ["duckdb", "delta", "iceberg"])
+"""Runs a test with each kind of target that can be a mirror."""
 
 two_kinds = pytest.mark.parametrize("kind", ["duckdb", "delta"])
 """Runs a test with a database and with a lake."""

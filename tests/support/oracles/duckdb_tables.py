@@ -85,6 +85,17 @@ def read_target(file: Path, table: str, where: str = "TRUE") -> Rows:
         return rows_of(names, relation.fetchall())
 
 
+def read_parquet(folder: Path, table: str) -> Rows:
+    """The rows of the Parquet files of a table that DuckDB returns."""
+    database, _, name = table.partition(".")
+    files = folder / database / name / "*.parquet"
+    with closing(duckdb.connect()) as session:
+        session.execute("SET TimeZone = 'UTC'")
+        relation = session.execute(f"SELECT * FROM read_parquet('{files}', union_by_name = true)")
+        names = [one[0] for one in relation.description or ()]
+        return rows_of(names, relation.fetchall())
+
+
 def microseconds(cell: Any) -> Any:
     return cell // dt.timedelta(microseconds=1) if isinstance(cell, dt.timedelta) else cell
 

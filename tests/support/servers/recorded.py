@@ -13,7 +13,8 @@ the archive: files, offsets, GTIDs and the ID of the server are those of the rec
 
 XA transactions that are prepared at the end of the record are prepared again: pass the statements
 of each as `prepared=[["USE shop", "XA START 'x'", "INSERT ...", "XA END 'x'", "XA PREPARE 'x'"]]`.
-`accounts=` creates accounts, which are not in the log.
+The statements of `live=` are executed at each start. `accounts=` creates accounts, which are not in
+the log.
 """
 
 from __future__ import annotations
@@ -46,6 +47,7 @@ def record(
     archive: Path,
     databases: Sequence[str],
     prepared: Sequence[Sequence[str]] = (),
+    live: Sequence[str] = (),
 ) -> None:
     """Shuts a server down, and writes its log, its identity and its tables into an archive.
 
@@ -54,6 +56,7 @@ def record(
         archive: The file to write, `NAME.tar.xz`.
         databases: The databases with tables.
         prepared: The statements of each XA transaction that is prepared now.
+        live: Statements that are executed at each start, after the recorded ones.
     """
     description = {
         "flavor": server.flavor,
@@ -61,6 +64,7 @@ def record(
         "id": identity(server),
         "executed": executed(server),
         "prepared": [[*statements] for statements in prepared],
+        "live": [*live],
     }
     tables = server.dump(
         "--single-transaction",
@@ -108,6 +112,8 @@ def started(archive: Path, *, accounts: Sequence[str] = ()) -> Iterator[Server]:
             server.options = options
             server.restart()  # XA transactions that are prepared at a start are in the log
             _check_log(server, description)
+            with closing(Session(server)) as session:
+                session.execute(*description["live"])
             with _with_identity(server, description["id"]) as port:
                 yield replace(server, port=port)
 

@@ -91,6 +91,12 @@ class S3:
 
         return bytes(obstore.get(self._client(), name).bytes())
 
+    def write(self, name: str, content: bytes) -> None:
+        """Writes an object."""
+        import obstore
+
+        obstore.put(self._client(), name, content)
+
     def _client(self) -> Any:
         from obstore.store import S3Store
 
