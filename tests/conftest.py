@@ -53,7 +53,7 @@ if (
 
 @pytest.hookimpl(tryfirst=True)  # before xdist, which reads the marks
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """With several workers each file goes to one of them, and all that need Spark to one too."""
+    """With several workers each file goes to one of them; the files that need Spark are two groups, each with one JVM."""
     left_out = repeated(items)
     config.hook.pytest_deselected(items=left_out)
     names = {item.nodeid for item in left_out}
@@ -62,7 +62,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         item.path for item in items if {"spark", "lake"} & {*getattr(item, "fixturenames", ())}
     }
     for item in items:
-        group = "spark" if item.path in with_spark else f"{item.path.parent.name}.{item.path.stem}"
+        name = f"{item.path.parent.name}.{item.path.stem}"
+        is_live = item.path.parent.name == "spark_live"
+        group = f"spark.{is_live}" if item.path in with_spark else name
         item.add_marker(pytest.mark.xdist_group(group))
 
 

@@ -27,7 +27,7 @@ from support.servers.servers import FLAVORS, Server
 from support.workloads import workload
 
 SEED = int(os.environ.get("BINARROW_SEED", "1"))
-TRANSACTIONS = rounds("BINARROW_TRANSACTIONS", 300, 300)
+TRANSACTIONS = rounds("BINARROW_TRANSACTIONS", 150, 300)
 
 # A table with a column for each charset.
 CHARSETS = f"{workload.DATABASE}.charsets"

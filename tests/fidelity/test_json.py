@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from support.extent import rounds
 from support.logged import database, logged, read
 from support.servers.servers import Server
 from support.workloads.json_documents import SOURCE_COLUMNS, documents, source_row
 
-DOCUMENTS = 10_000
+DOCUMENTS = rounds("BINARROW_DOCUMENTS", 2_000, 10_000)
 SOURCE_ROWS = 200
 
 # Any key of an object, any element of an array; the statements take one of them apart from the others by the row's id.

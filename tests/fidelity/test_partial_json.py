@@ -31,7 +31,7 @@ from support.servers.servers import Server
 from support.workloads import documents
 
 SEED = int(os.environ.get("BINARROW_SEED", "1"))
-TRANSACTIONS = rounds("BINARROW_TRANSACTIONS", 40, 40)
+TRANSACTIONS = rounds("BINARROW_TRANSACTIONS", 30, 40)
 
 IMAGES = ("FULL", "NOBLOB", "MINIMAL")
 

@@ -17,7 +17,7 @@ from support.logged import database, logging
 from support.servers.servers import Server
 
 SEED = int(os.environ.get("BINARROW_SEED", "1"))
-CONDITIONS = rounds("BINARROW_CONDITIONS", 150, 150)
+CONDITIONS = rounds("BINARROW_CONDITIONS", 60, 150)
 ROWS = 120
 
 WORDS = ["", "a", "A", "ab", "é", "数", "a%b", "a_b", "z'z", "it\\s", "Zoë"]

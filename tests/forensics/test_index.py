@@ -25,7 +25,7 @@ from support.indexed import Logs, bytes_read, damaged, outcome, read_keywords, r
 from support.servers.servers import Server
 
 SEED = int(os.environ.get("BINARROW_SEED", "1"))
-READS = rounds("BINARROW_INDEX_READS", 150, 150)
+READS = rounds("BINARROW_INDEX_READS", 60, 150)
 ROOM = 1 << 20
 """Enough for Bloom filters in the index of a small log."""
 

@@ -26,7 +26,7 @@ from support.workloads.matrix import Case, Matrix
 from support.workloads.table import Table
 
 SEED = int(os.environ.get("BINARROW_SEED", "1"))
-RANGES = rounds("BINARROW_UNDO_RANGES", 20, 20)
+RANGES = rounds("BINARROW_UNDO_RANGES", 8, 20)
 FLAVORS = ("mysql", "mysql-5.7", "mariadb-11.8", "mariadb-10.11")
 
 LEFT_OUT = {"versioned", "periods", "plain", old_times.NAME}

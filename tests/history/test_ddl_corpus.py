@@ -224,7 +224,7 @@ def test_random(server: Server, tmp_path: Path) -> None:
 
     Where a table is not as it should be, the history takes a baseline: each difference counts once.
     """
-    steps, seed = rounds("BINARROW_DDL", 25, 25), os.environ.get("BINARROW_SEED", "1")
+    steps, seed = rounds("BINARROW_DDL", 12, 25), os.environ.get("BINARROW_SEED", "1")
     player = Player(server)
     script = player.begin_random()
     position = player.oracle.position()

@@ -24,10 +24,10 @@ from support.servers.servers import Server
 
 STORES = ("mysql", "mysql_5_7", "mariadb_10_5", "mariadb_11_8")
 
-KILLS = rounds("BINARROW_KILLS", 10, 10)
+KILLS = rounds("BINARROW_KILLS", 3, 10)
 """The number of times that the writer is killed; 100 are a long run."""
 
-POSITIONS = rounds("BINARROW_POSITIONS", 100, 100)
+POSITIONS = rounds("BINARROW_POSITIONS", 30, 100)
 """Places at which a history is compared with a fresh one; 1000 are a long run."""
 
 ODD = "h`i'st\\ory"

@@ -37,7 +37,11 @@ collect_ignore = (
 if FORMAT == "parquet":
     collect_ignore += [
         *("test_spark_sync.py", "test_spark_sync_files.py", "test_spark_sync_recipe.py"),
-        *("test_spark_sync_columns.py", "test_spark_sync_policies.py", "test_spark_sync_versions.py"),
+        *(
+            "test_spark_sync_columns.py",
+            "test_spark_sync_policies.py",
+            "test_spark_sync_versions.py",
+        ),
         *("test_spark_sync_reload.py", "test_spark_sync_statements.py"),
     ]
 

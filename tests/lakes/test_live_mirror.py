@@ -15,6 +15,7 @@ from support.workloads.spark_load import GRANT, ORDERS, TABLE, Load, selected
 RECIPE = Path(__file__).parents[2] / "examples" / "live_mirror.py"
 
 
+@pytest.mark.thorough(by="test_spark_load.py::test_the_mirror_is_the_table")
 def test_the_command(lake: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     target, secret = lake.target(), tmp_path / "secret"
     secret.write_text(f"{live.USER['password']}\n")

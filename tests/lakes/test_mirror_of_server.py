@@ -46,9 +46,17 @@ class Workload(KeyWorkload):
 @pytest.mark.parametrize(
     ("images", "options"),
     [
-        (("FULL",), {"oldValue": "true", "splitKeyUpdates": "true"}),
+        pytest.param(
+            ("FULL",),
+            {"oldValue": "true", "splitKeyUpdates": "true"},
+            marks=pytest.mark.thorough(by="full-new and minimal-new"),
+        ),
         (("FULL",), {"oldValue": "false", "splitKeyUpdates": "false"}),
-        (("MINIMAL", "NOBLOB", "FULL"), {"oldValue": "true", "splitKeyUpdates": "true"}),
+        pytest.param(
+            ("MINIMAL", "NOBLOB", "FULL"),
+            {"oldValue": "true", "splitKeyUpdates": "true"},
+            marks=pytest.mark.thorough(by="full-new and minimal-new"),
+        ),
         (("MINIMAL", "NOBLOB"), {"oldValue": "false", "splitKeyUpdates": "true"}),
     ],
     ids=["full", "full-new", "minimal", "minimal-new"],

@@ -22,7 +22,7 @@ from support.oracles.compare import assert_same_tables
 from support.servers.proxy import cutting
 
 TRANSACTIONS = 120
-CUTS = rounds("BINARROW_CUTS", 60, 60)
+CUTS = rounds("BINARROW_CUTS", 24, 60)
 
 # A reader of files looks at what was prepared before the start, a server does not send it.
 WITHOUT_XA = {"exclude_tables": [f"workload.{name}" for name in ("numbers", "xa_left", "xa_right")]}

@@ -47,7 +47,7 @@ SERVERS: dict[str, tuple[str, tuple[str, ...]]] = {
 }
 if IS_ALL:
     SERVERS["mariadb-10.11"] = ("mariadb-10.11", ())
-RESTARTS = rounds("BINARROW_LOAD_RESTARTS", 5, 5)
+RESTARTS = rounds("BINARROW_LOAD_RESTARTS", 3, 5)
 
 
 @pytest.fixture(scope="module", params=SERVERS)

@@ -49,7 +49,7 @@ LOGS = (
     "mysql-partial-json",
 )
 
-SCHEDULES = rounds("BINARROW_SCHEDULES", 150, 150)
+SCHEDULES = rounds("BINARROW_SCHEDULES", 60, 150)
 SEED = int(os.environ.get("BINARROW_SEED", "10"))
 
 ROTATE, FORMAT_DESCRIPTION, STOP = 4, 15, 3

@@ -18,7 +18,7 @@ from support.extent import rounds
 from support.live import insert, mark
 from support.servers.servers import Server
 
-MOMENTS = rounds("BINARROW_SIGNALS", 12, 12)
+MOMENTS = rounds("BINARROW_SIGNALS", 6, 12)
 """The number of moments at which a signal is sent; 10 000 covers all."""
 
 DRIVER = """

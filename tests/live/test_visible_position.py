@@ -22,7 +22,7 @@ from support.extent import rounds
 from support.servers.servers import Server
 from support.workloads.writers import Read, logged, values, writing
 
-READS = rounds("BINARROW_VISIBLE_READS", 20, 20)
+READS = rounds("BINARROW_VISIBLE_READS", 8, 20)
 
 STREAMED = 4
 """The number of positions that are streamed from; the others are compared with the log."""

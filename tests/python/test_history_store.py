@@ -23,7 +23,7 @@ from binarrow import ConfigError, InputError, MalformedBinlogError, SchemaHistor
 from support import history_writer as writer
 from support.extent import rounds
 
-KILLS = rounds("BINARROW_KILLS", 10, 10)
+KILLS = rounds("BINARROW_KILLS", 3, 10)
 """The number of times that the writer is killed; 100 are a long run."""
 
 

@@ -17,6 +17,11 @@ from support.servers.servers import Server
 
 SECONDS = 60
 
+# The examples run in the environment of the tests, too; the packages of a clean environment are those of test_extras.py.
+pytestmark = pytest.mark.thorough(
+    by="test_page_examples.py, test_spark_examples.py, test_sync_examples.py, test_extras.py"
+)
+
 CHANGES = (
     "INSERT INTO shop.orders (status, total) VALUES ('new', 3.50), (NULL, NULL)",
     "UPDATE shop.orders SET status = 'sent' WHERE id = 1",

@@ -21,6 +21,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 
 from binarrow import Position
 from support import live
@@ -145,6 +146,9 @@ def mirrored(folder: Path) -> list[tuple[Any, ...]]:
     return sorted(tuple(row.values()) for row in rows)
 
 
+@pytest.mark.thorough(
+    by="test_spark_stream.py::test_a_crash_before_the_first_commit_loses_nothing, test_a_batch_is_played_again_as_it_was"
+)
 def test_killed_at_random_moments(tmp_path: Path) -> None:
     rng = random.Random(KILLS)
     with live.server("mysql") as server:

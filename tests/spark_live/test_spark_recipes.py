@@ -108,6 +108,7 @@ def test_sql(spark: Any, server: Server) -> None:
     spark.catalog.dropTempView("changes")
 
 
+@pytest.mark.thorough(by="tests/lakes/test_mirror_of_server.py, test_spark_load.py")
 def test_mirrors(spark: Any, server: Server, tmp_path: Path) -> None:
     """From the existing rows, while the table changes; and from the log alone, which has all changes."""
     to, checkpoint = tmp_path / "mirror", tmp_path / "checkpoint"

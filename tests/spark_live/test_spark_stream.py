@@ -143,6 +143,7 @@ def write_files(server: Server, base: int) -> None:
     insert(server, base + 99)
 
 
+@pytest.mark.thorough(by="test_spark_catch_up.py::test_twenty_files")
 @pytest.mark.parametrize("flavor", ["mysql", "mariadb-11.8"])
 def test_catching_up(
     session: SparkSession, flavor: str, tmp_path: Path, request: pytest.FixtureRequest

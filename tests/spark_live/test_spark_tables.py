@@ -90,7 +90,17 @@ def logs() -> Iterator[dict[str, Log]]:
         yield found
 
 
-@pytest.mark.parametrize(("flavor", "form", "image"), CASES)
+@pytest.mark.parametrize(
+    ("flavor", "form", "image"),
+    [
+        pytest.param(
+            *case, marks=pytest.mark.thorough(by="MINIMAL, which has all columns of inserts")
+        )
+        if case[2] == "FULL"
+        else case
+        for case in CASES
+    ],
+)
 def test_every_type(
     spark: SparkSession, logs: dict[str, Log], flavor: str, form: str, image: str
 ) -> None:

@@ -24,6 +24,7 @@ ALL_SERVERS = bool(os.environ.get("BINARROW_SYNC_TARGET") or os.environ.get("BIN
 DATABASES = ("shop", "crm", "live")
 
 
+@pytest.hookimpl(tryfirst=True)  # before one case of each test is chosen
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Removes tests of lakes on the second server, unless the environment asks for all servers."""
     if ALL_SERVERS:

@@ -20,7 +20,7 @@ from support.sync_source import Source
 SERVERS = ["mysql"]
 KINDS = ["sql"]
 
-STRIDE = rounds("BINARROW_SYNC_CRASHES", 61, 61)
+STRIDE = rounds("BINARROW_SYNC_CRASHES", 183, 61)
 
 
 @pytest.mark.parametrize("kind", ["sql", "glue"])

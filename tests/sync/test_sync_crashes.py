@@ -34,7 +34,7 @@ from support.sync_source import Source
 SERVERS = ["mysql"]
 KINDS = ["delta", "iceberg"]
 
-STRIDE = rounds("BINARROW_SYNC_CRASHES", 47, 47)
+STRIDE = rounds("BINARROW_SYNC_CRASHES", 94, 47)
 
 TABLES = ("a", "b", "c", "d")
 

@@ -327,7 +327,10 @@ def test_deletes_during_the_initial_load(
     source.check(*tables)
 
 
-@pytest.mark.parametrize("mode", ["mirror", "scd2"])
+@pytest.mark.parametrize(
+    "mode",
+    ["mirror", pytest.param("scd2", marks=pytest.mark.thorough(by="mirror; test_cases has scd2"))],
+)
 def test_a_tree_with_deletes_all_the_time(unlogged_source: Source, mode: Mode) -> None:
     """It is loaded once: rows that the source has deleted are found by a comparison of keys."""
     source, size = unlogged_source, ROWS // 2

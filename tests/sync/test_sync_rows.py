@@ -66,6 +66,7 @@ def test_load_and_follow(source: Source) -> None:
     assert source.sync().changes == 0
 
 
+@pytest.mark.each_target
 @each_kind
 def test_types(source: Source) -> None:
     """Loaded and logged values of each type, and NULL."""
@@ -89,6 +90,7 @@ def test_types(source: Source) -> None:
     source.check("shop.t")
 
 
+@pytest.mark.each_target
 @each_kind
 def test_keys(source: Source) -> None:
     """Keys of several columns, of text that only letter case distinguishes, and unique keys."""

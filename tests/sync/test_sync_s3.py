@@ -20,7 +20,7 @@ from support.sync_source import Source
 SERVERS = ["mysql"]
 KINDS = ["delta+s3"]
 
-STRIDE = rounds("BINARROW_SYNC_CRASHES", 41, 41)
+STRIDE = rounds("BINARROW_SYNC_CRASHES", 123, 41)
 
 
 def test_changes(shop: Source) -> None:

@@ -59,6 +59,7 @@ def table(source: Source) -> Source:
     return source
 
 
+@pytest.mark.each_target
 @each_kind
 def test_alter_table(table: Source) -> None:
     """Each statement in a table of its own, in one run, with rows before and after it."""

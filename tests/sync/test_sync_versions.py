@@ -153,6 +153,7 @@ ALTERED = (
 )
 
 
+@pytest.mark.each_target
 @each_kind
 def test_alter_table(source: Source) -> None:
     """Each statement in a table of its own, with rows before and after it."""

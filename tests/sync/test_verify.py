@@ -26,7 +26,7 @@ from support.workloads.sync_storm import TABLES, Storm, created
 
 KINDS = ["duckdb"]
 
-DIFFERENCES = rounds("BINARROW_VERIFY_DIFFERENCES", 15, 15)
+DIFFERENCES = rounds("BINARROW_VERIFY_DIFFERENCES", 10, 15)
 ROWS = 100
 SEED = int(os.environ.get("BINARROW_SEED", "5"))
 
@@ -211,6 +211,7 @@ def is_mirrored(table: binarrow.TableSchema) -> bool:
     return bool(table.row_key) and not generated & set(table.row_key)
 
 
+@pytest.mark.each_target
 @each_kind
 def test_matrix(source: Source) -> None:
     """Every type: loaded rows, rows of the log, and rows that the log changed since."""
