@@ -19,8 +19,8 @@ SERVERS := mysql mysql-5.7 mysql-5.6 mariadb-10.5 mariadb-10.11 mariadb-11.8
 WHEEL_LIMIT := 5242880
 CHECK_SIZES = [[ -z $$(find dist -name '*.whl' -size +$(WHEEL_LIMIT)c) ]] || { \
   echo "binarrow: a wheel is larger than $(WHEEL_LIMIT) bytes" >&2; exit 1; }
-# Test files that run in parallel. Each worker has its own servers.
-WORKERS := 2
+# Test files that run in parallel. Each worker has its own servers, and waits for them half of the time.
+WORKERS := $(shell n=$$((2 * $$(nproc))); echo $$((n < 8 ? n : 8)))
 
 # Fuzzing needs stable Rust and a C++ compiler. The flags are those of `cargo fuzz`, which can be used instead.
 SECONDS := 60
@@ -100,16 +100,15 @@ test-rust: need-cargo ## Run the Rust tests alone
 
 .PHONY: test-python
 test-python: .venv/.develop .venv/.test .venv/.spark servers ## Run the Python, Spark and server tests alone
-	$(BIN)/pytest -m 'not alone' -n $(WORKERS) --dist loadgroup
-	$(BIN)/pytest -m alone
+	$(BIN)/pytest -n $(WORKERS) --dist loadgroup
 
-# `make test` runs the same tests with 4.3. Each version takes a minute to install, and another one to test.
+# `make test` runs the same tests with the version in .venv. Each other version takes a minute to install, and another one to test.
 SPARK_VERSIONS ?= 4.0 4.1 4.2
 
 .PHONY: test-spark-versions
 test-spark-versions: .venv/.develop .venv/.test .venv/.spark servers $(SPARK_VERSIONS:%=.venv/spark-%/.installed) ## Run the tests that must pass on other versions of Spark, classic and Connect
 	BINARROW_SPARK_PYTHONS=$(subst $() ,:,$(SPARK_VERSIONS:%=$(CURDIR)/.venv/spark-%/bin/python)) \
-	  $(BIN)/pytest -q tests/spark_live/test_spark_versions.py
+	  $(BIN)/pytest -q -n 2 tests/spark_live/test_spark_versions.py
 
 # The other packages are those of .venv.
 .venv/spark-%/.installed: .venv/.python pyproject.toml
