@@ -18,6 +18,7 @@ from support.fakes.fake_server import (
     with_checksum,
 )
 from support.fakes.hostile import reach
+from support.waiting import WAIT
 
 LOG = Path(__file__).parents[1] / "fixtures" / "mysql-rows-query" / "binlog.000001"
 FDE, *EVENTS = [one for one in events_of(LOG.read_bytes()) if one[4] not in (3, 4)]
@@ -62,7 +63,7 @@ def test_a_hole_up_to_beyond_4_gib() -> None:
         peer.send(*as_packets(rotation(), FDE, heartbeat(HEARTBEAT_V2), *FAR), EOF)
 
     with FakeServer(script) as server, reach(server) as connection:
-        stream = connection.stream("earliest", stop="end", heartbeat=1.0)
+        stream = connection.stream("earliest", stop="end", heartbeat=WAIT)
         assert sum(batch.num_rows for batch in stream) > 0
         assert str(stream.position) == f"binlog.000001:{END}"
 
@@ -92,7 +93,7 @@ def test_a_connection_that_is_lost_beyond_4_gib() -> None:
         peer.send(*as_packets(rotation(offset=at), again, *FAR[part:]), EOF)
 
     with FakeServer(script) as server, reach(server) as connection:
-        whole = connection.stream("earliest", stop="end", heartbeat=1.0, reconnect=10.0)
+        whole = connection.stream("earliest", stop="end", heartbeat=WAIT, reconnect=WAIT)
         rows = sum(batch.num_rows for batch in whole)
         assert (str(whole.position), whole.stats()["reconnects"]) == (f"binlog.000001:{END}", 1)
     assert rows == sum(batch.num_rows for batch in binarrow.read_binlog(str(LOG)))
@@ -107,6 +108,6 @@ def test_a_server_that_goes_back_in_its_file() -> None:
         peer.send(*as_packets(rotation(), FDE, heartbeat(HEARTBEAT_V2), FAR[0], back), EOF)
 
     with FakeServer(script) as server, reach(server) as connection:
-        stream = connection.stream("earliest", stop="end", heartbeat=1.0, reconnect=None)
+        stream = connection.stream("earliest", stop="end", heartbeat=WAIT, reconnect=None)
         with pytest.raises(binarrow.MalformedBinlogError, match="went back in its file"):
             list(stream)

@@ -22,9 +22,7 @@ from support.fakes.fake_server import (
     zstd,
     zstd_of_zeros,
 )
-from support.fakes.hostile import Script, assert_refused, reach
-
-pytestmark = pytest.mark.alone
+from support.fakes.hostile import Script, assert_refused, assert_silence_ends, reach
 
 
 def asked(answer: Script, **keywords: Any) -> tuple[Script, Callable[[FakeServer], object]]:
@@ -179,7 +177,8 @@ def test_a_version_that_terminals_would_obey() -> None:
 def test_payloads_that_fill_their_pieces(compression: str | None) -> None:
     """16 MiB − 1 bytes and twice as many end in an empty piece."""
     head = {0: b"\xfd", 1: b"\xfe"}
-    for length in (FULL - 1, FULL, FULL + 1, 2 * FULL, 2 * FULL + 1):
+    lengths = (FULL - 1, FULL, FULL + 1, 2 * FULL, 2 * FULL + 1)
+    for length in lengths[1:3] if compression else lengths:
         form = 1 if length - 4 > FULL else 0
         size = length - (9 if form else 4)
         cell = b"binlog." + b"x" * (size - 7)
@@ -204,11 +203,11 @@ def test_answers_that_stall() -> None:
             peer.until_query("SHOW BINARY LOGS")
             peer.raw(head)
 
-        def call(server: FakeServer) -> None:
-            with reach(server, read_timeout=0.4) as connection:
+        def call(server: FakeServer, seconds: float) -> None:
+            with reach(server, read_timeout=seconds) as connection:
                 connection.binlogs()
 
-        assert_refused(binarrow.ConnectionLostError, "no answer in time", script, call)
+        assert_silence_ends(script, call)
 
 
 BOMB = zlib.compress(bytes(16 << 20), 9)

@@ -21,10 +21,9 @@ from support.fakes.fake_server import (
     rotation,
     with_checksum,
 )
-from support.fakes.hostile import LIMIT, SECRET
+from support.fakes.hostile import SECRET
 from support.fakes.hostile_log import EVENTS, FDE, ROWS, as_packets, streamed
-
-pytestmark = pytest.mark.alone
+from support.waiting import WAIT, at_any_pace, drip, within
 
 
 def test_what_came_before_a_refusal_is_handed_over() -> None:
@@ -52,10 +51,9 @@ def test_what_came_before_a_loss_is_not_held_up(compression: str | None) -> None
         peer.leave()
 
     with FakeServer(script) as server:
-        batches = streamed(server, connect={"compression": compression}, reconnect=60.0)
-        begin = time.monotonic()
-        assert next(batches) == ROWS[0]
-        assert time.monotonic() - begin < 2
+        batches = streamed(server, connect={"compression": compression}, reconnect=2 * WAIT)
+        with within():
+            assert next(batches) == ROWS[0]
         batches.close()
 
 
@@ -66,13 +64,14 @@ def test_a_server_that_falls_silent() -> None:
         peer.until_dump()
         peer.send(*as_packets(rotation(), *EVENTS))
 
-    with FakeServer(script) as server:
-        batches = streamed(server, heartbeat=0.2)
-        assert next(batches) == ROWS[0]
-        begin = time.monotonic()
-        with pytest.raises(binarrow.ConnectionLostError, match="no answer in time"):
-            next(batches)
-        assert time.monotonic() - begin < LIMIT
+    def check(unit: float) -> None:
+        with FakeServer(script) as server:
+            batches = streamed(server, heartbeat=5 * unit)
+            assert next(batches) == ROWS[0]
+            with pytest.raises(binarrow.ConnectionLostError, match="no answer in time"):
+                next(batches)
+
+    at_any_pace(check)
 
 
 def test_a_silent_server_is_left_for_the_next() -> None:
@@ -94,17 +93,16 @@ def test_a_silent_server_is_left_for_the_next() -> None:
 
     with FakeServer(script) as server:
         connect = {"password": token}
-        batches = streamed(server, connect=connect, heartbeat=0.2, reconnect=10.0, stop="end")
+        batches = streamed(server, connect=connect, heartbeat=0.1, reconnect=WAIT, stop="end")
         assert list(batches) == ROWS
-    # the connection, its stream, and the stream again, each with a token of its own
-    assert len(tokens) == 3
+    # the connection, its stream, and the stream again (more than once on a busy machine), each with a token of its own
+    assert len(tokens) == 1 + len(server.dumps) >= 3
     for one in tokens:
         hashed = xor(sha1(one), sha1(NONCE + sha1(sha1(one))))
         assert hashed in server.received
-    assert [int.from_bytes(one[1:5], "little") for one in server.dumps] == [
-        4,
-        int.from_bytes(EVENTS[2][13:17], "little"),
-    ]
+    offsets = [int.from_bytes(one[1:5], "little") for one in server.dumps]
+    assert offsets[0] == 4
+    assert {*offsets[1:]} == {int.from_bytes(EVENTS[2][13:17], "little")}
 
 
 def sha1(data: str | bytes) -> bytes:
@@ -119,6 +117,7 @@ def test_a_token_that_cannot_be_had_again() -> None:
     def script(peer: Peer) -> None:
         peer.until_dump()
         peer.send(*as_packets(rotation(), *EVENTS[:3]))
+        peer.leave()
 
     calls: list[int] = []
 
@@ -131,48 +130,58 @@ def test_a_token_that_cannot_be_had_again() -> None:
     with FakeServer(script) as server:
         connect = {"password": token}
         with pytest.raises(binarrow.AuthenticationError, match="returns the password") as caught:
-            list(streamed(server, connect=connect, heartbeat=0.2, reconnect=10.0))
+            list(streamed(server, connect=connect, reconnect=WAIT))
     assert isinstance(caught.value.__cause__, LookupError)
     assert len(calls) == 3
 
 
 def test_heartbeats_keep_a_connection() -> None:
-    def script(peer: Peer) -> None:
-        peer.until_dump()
-        peer.send(*as_packets(rotation(), *EVENTS[:3]))
-        end = int.from_bytes(EVENTS[2][13:17], "little")
-        plain = event(27, b"binlog.000001", log_pos=end, size=19 + 13 + 4)
-        for _ in range(12):
-            peer.send(b"\0" + with_checksum(plain))
-            time.sleep(0.1)
-        peer.send(*as_packets(*EVENTS[3:]), EOF)
+    """As long as they come, for more than three times the interval."""
 
-    with FakeServer(script) as server:
-        assert list(streamed(server, heartbeat=0.3, stop="end")) == ROWS
-    assert len(server.dumps) == 1
+    def check(unit: float) -> None:
+        def script(peer: Peer) -> None:
+            peer.until_dump()
+            peer.send(*as_packets(rotation(), *EVENTS[:3]))
+            end = int.from_bytes(EVENTS[2][13:17], "little")
+            plain = event(27, b"binlog.000001", log_pos=end, size=19 + 13 + 4)
+            begin = time.monotonic()
+            while time.monotonic() < begin + 10 * unit:
+                peer.send(b"\0" + with_checksum(plain))
+                time.sleep(unit)  # the interval of the heartbeats
+            peer.send(*as_packets(*EVENTS[3:]), EOF)
+
+        with FakeServer(script) as server:
+            assert list(streamed(server, heartbeat=3 * unit, stop="end")) == ROWS
+        assert len(server.dumps) == 1
+
+    at_any_pace(check)
 
 
 @pytest.mark.parametrize("compression", [None, "zlib"])
 def test_a_log_that_comes_byte_by_byte(compression: str | None) -> None:
     """While bytes arrive, however slowly, the server does not count as silent."""
 
-    def script(peer: Peer) -> None:
-        peer.until_dump(zlib.compress if compression else None)
-        peer.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        log = b"".join(peer.packets(*as_packets(rotation(), *EVENTS), EOF))
-        for byte in (
-            framed(zlib.compress(log), len(log), peer.frame_sequence) if compression else log
-        ):
-            peer.socket.sendall(bytes([byte]))
-            time.sleep(0.001)
+    def check(unit: float) -> None:
+        def script(peer: Peer) -> None:
+            peer.until_dump(zlib.compress if compression else None)
+            peer.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            log = b"".join(peer.packets(*as_packets(rotation(), *EVENTS), EOF))
+            if compression:
+                log = framed(zlib.compress(log), len(log), peer.frame_sequence)
+            begin = time.monotonic()
+            drip(log, peer.socket.sendall, 10 * unit / len(log))
+            durations.append(time.monotonic() - begin)
 
-    with FakeServer(script) as server:
-        begin = time.monotonic()
-        connect = {"compression": compression}
-        # a batch ends where nothing more is there
-        batches = list(streamed(server, connect=connect, heartbeat=0.3, stop="end"))
+        durations: list[float] = []
+        heartbeat = 2 * unit
+        with FakeServer(script) as server:
+            connect = {"compression": compression}
+            # a batch ends where nothing more is there
+            batches = list(streamed(server, connect=connect, heartbeat=heartbeat, stop="end"))
         assert sum(rows for _, rows in batches) == ROWS[0][1]
-        assert time.monotonic() - begin > 0.6
+        assert durations[0] > 3 * heartbeat
+
+    at_any_pace(check)
 
 
 def test_a_stream_that_should_not_end() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import pytest
@@ -18,9 +17,8 @@ from support.fakes.fake_server import (
     packet,
     refusal,
 )
-from support.fakes.hostile import Script, assert_refused, first, reach
-
-pytestmark = pytest.mark.alone
+from support.fakes.hostile import Script, assert_refused, assert_silence_ends, first, reach
+from support.waiting import drip
 
 
 def after_greeting(*payloads: bytes, plugin: bytes = b"mysql_native_password") -> Script:
@@ -239,28 +237,35 @@ def test_logins(name: str) -> None:
     assert_refused(kind, match, script, lambda server: reach(server, **keywords))
 
 
-def drip(peer: Peer) -> None:
-    for byte in packet(greeting(), 0):
-        peer.raw(bytes([byte]))
-        time.sleep(0.02)
-
-
 STALLS: dict[str, Script] = {
-    "at-once": lambda peer: peer.wait_for_the_end(),
+    "at-once": first(b""),
     "in-the-greeting": first(packet(greeting(), 0)[:30]),
-    "byte-by-byte": drip,
-    "in-the-login": lambda peer: (peer.greet(), peer.wait_for_the_end())[1],
-    "in-a-switch": lambda peer: (peer.greet(), peer.send(SWITCH), peer.wait_for_the_end())[2],
-    "in-tls": lambda peer: (peer.greet(ALL), peer.wait_for_the_end())[1],
+    "in-the-login": lambda peer: peer.greet() and None,
+    "in-a-switch": lambda peer: (peer.greet(), peer.send(SWITCH), peer.receive())[2] and None,
+    "in-tls": lambda peer: peer.greet(ALL) and None,
 }
 
 
 @pytest.mark.parametrize("name", STALLS)
 def test_logins_that_stall(name: str) -> None:
-    server = assert_refused(
+    assert_silence_ends(
+        STALLS[name],
+        lambda server, seconds: reach(server, connect_timeout=seconds, tls="preferred"),
+    )
+
+
+def test_a_login_that_arrives_byte_by_byte() -> None:
+    """The limit is for the login as a whole."""
+    sent: list[bytes] = []
+    data = packet(greeting(version=b"9.7" + b"x" * 1000), 0)
+
+    def script(peer: Peer) -> None:
+        drip(data, lambda byte: (peer.raw(byte), sent.append(byte)), 0.01)
+
+    assert_refused(
         binarrow.ConnectionLostError,
         "no answer in time",
-        STALLS[name],
-        lambda server: reach(server, connect_timeout=0.4, tls="preferred"),
+        script,
+        lambda server: reach(server, connect_timeout=0.1),
     )
-    assert server.connections == 1
+    assert len(sent) < len(data)

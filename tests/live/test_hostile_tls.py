@@ -21,8 +21,6 @@ from support.fakes.fake_server import (
 )
 from support.fakes.hostile import SECRET, assert_refused, first, reach
 
-pytestmark = pytest.mark.alone
-
 
 @pytest.fixture(scope="module")
 def authority() -> trustme.CA:

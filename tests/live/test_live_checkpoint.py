@@ -7,7 +7,6 @@ import random
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from binarrow import FileCheckpoint
 from support import live
 from support.logged import database
 from support.servers.servers import Server
+from support.waiting import WAIT, until
 
 KILLS = 8
 TRANSACTIONS = 500
@@ -70,9 +70,7 @@ class Consumer:
         self._output = output
         arguments = [str(server.port), str(checkpoint), str(output)]
         self._process = subprocess.Popen([sys.executable, "-c", CONSUMER, *arguments])
-        deadline = time.monotonic() + 20
-        while not self.lines() and time.monotonic() < deadline:
-            time.sleep(0.005)
+        until(self.lines)
 
     def lines(self) -> list[str]:
         return self._output.read_text().splitlines() if self._output.exists() else []
@@ -85,7 +83,7 @@ class Consumer:
         self._process.wait()
 
     def wait(self) -> None:
-        assert self._process.wait(30) == 0
+        assert self._process.wait(WAIT) == 0
         assert self.lines()[-1] == "end"
 
 
@@ -174,19 +172,22 @@ def test_it_moves_on_where_no_row_comes(kept: Server, tmp_path: Path) -> None:
         ):
             kept.execute(*statements)
             now = connection.position()
-            deadline = time.monotonic() + 10
-            while True:
+
+            def is_saved(now: binarrow.Position = now) -> bool:
                 assert changes.poll(0.02) is None
                 saved = checkpoint.load()
                 assert saved is not None
                 # MariaDB notes a moment later that files before this one are no longer needed.
-                if saved.file == now.file and saved.offset >= now.offset:
-                    break
-                assert time.monotonic() < deadline, (saved, now, statements)
+                return saved.file == now.file and saved.offset >= now.offset
+
+            until(is_saved, shown=checkpoint.load)
         changes.close()
-        while connection.binlogs()[0].name != saved.file:  # some files are in use for a moment more
-            kept.execute(f"PURGE BINARY LOGS TO '{saved.file}'")
-            assert time.monotonic() < deadline
+
+        def is_purged() -> bool:
+            kept.execute(f"PURGE BINARY LOGS TO '{now.file}'")
+            return connection.binlogs()[0].name == now.file
+
+        until(is_purged)  # some files are in use for a moment more
         kept.execute("INSERT INTO kept.t VALUES (1, '')")
         with connection.stream(checkpoint=checkpoint, tables="kept.t", stop="end") as changes:
             assert [change.num_rows for change in changes] == [1]
@@ -204,7 +205,6 @@ def test_a_checkpoint_of_another_server(kept: Server, tmp_path: Path) -> None:
             connection.stream("earliest", checkpoint=checkpoint)
 
 
-@pytest.mark.alone
 def test_ctrl_c_while_it_waits(kept: Server, tmp_path: Path) -> None:
     """Changes that were processed are saved, however long the interval is; others are not."""
     program = """
@@ -213,7 +213,7 @@ server = binarrow.connect(
     host="127.0.0.1", port=int(sys.argv[1]), user="kept", password="k3pt", allow_public_key_retrieval=True
 )
 checkpoint = binarrow.FileCheckpoint(sys.argv[2], interval=3600)
-with server.stream("latest", checkpoint=checkpoint, tables="kept.t") as changes:
+with server.stream("latest", checkpoint=checkpoint, tables="kept.t", heartbeat=600) as changes:
     changes.start()
     print("started", flush=True)
     for change in changes:
@@ -225,7 +225,6 @@ with server.stream("latest", checkpoint=checkpoint, tables="kept.t") as changes:
         str(kept.port),
         str(path),
         change=lambda: kept.execute("INSERT INTO kept.t VALUES (1, '')"),
-        within=1.0,
     )
     assert str(FileCheckpoint(path).load()) == done
 

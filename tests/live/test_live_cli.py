@@ -21,6 +21,7 @@ import binarrow
 from support import terminal
 from support.logged import database
 from support.servers.servers import Server
+from support.waiting import WAIT, until
 
 EXECUTABLE = [sys.executable, "-c", "from binarrow.cli import main; main()"]
 SECRET = "s3cret-tail"
@@ -61,7 +62,7 @@ def run(*arguments: object, environment: dict[str, str] = ENVIRONMENT, **keyword
         env=environment,
         text=True,
         check=False,
-        timeout=30,
+        timeout=WAIT,
         **{"capture_output": True, "stdin": subprocess.DEVNULL, **keywords},
     )
 
@@ -84,13 +85,11 @@ def tailing(*arguments: object) -> Iterator[subprocess.Popen[str]]:
 
 def when_it_reads(server: Server) -> None:
     """Waits for the dump to be at work."""
-    deadline = time.monotonic() + 20
-    while not server.query(
+    sql = (
         "SELECT 1 FROM information_schema.PROCESSLIST WHERE COMMAND LIKE 'Binlog Dump%'"
         f" AND USER = '{USER}'"
-    ):
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    )
+    until(lambda: server.query(sql))
 
 
 # ---------------------------------------------------------------------------------- check
@@ -140,7 +139,6 @@ def test_check_fails_where_changes_cannot_be_read(told: Server) -> None:
 HEAD = ["committed", "(UTC)", "lag", "table", "change", "values"]
 
 
-@pytest.mark.alone
 @ALL
 def test_tail_prints_changes_as_they_come(told: Server, tmp_path: Path) -> None:
     arguments: list[object] = [url(told), "--tables", "told.*"]
@@ -151,26 +149,26 @@ def test_tail_prints_changes_as_they_come(told: Server, tmp_path: Path) -> None:
         assert tail.stdout is not None
         assert tail.stdout.readline().split() == HEAD
         when_it_reads(told)
+        before = time.time()
         told.execute("INSERT INTO orders VALUES (7, 'it''s\\nnew', 12.30, NULL)")
         line = tail.stdout.readline()
+        longest = time.time() - before
         assert line.endswith("insert  id=7 status='it\\'s\\nnew' total=12.30 note=NULL\n")
         committed, lag, unit, table = re.split(r" {2,}| (?=ms|s)", line)[:4]
         assert committed.startswith("20")
         assert table == "told.orders"
         if told.is_mariadb or told.is_old:
-            assert (unit, lag) in (("s", "< 1"), ("s", "1"))
+            assert unit == "s"
+            assert lag == "< 1" or 1 <= int(lag) <= longest + 1
         else:
-            assert unit == "ms"
-            assert 0 < float(lag) < 1000
+            assert 0 < float(lag) / {"ms": 1000, "s": 1}[unit] <= longest
         told.execute("UPDATE orders SET status = 'paid' WHERE id = 7", "DELETE FROM orders")
         assert tail.stdout.readline().endswith("update  id=7 status='it\\'s\\nnew'→'paid'\n")
         assert "delete  id=7 status='paid' " in tail.stdout.readline()
         old_words = told.is_mariadb or told.is_old
         end = told.query("SHOW MASTER STATUS" if old_words else "SHOW BINARY LOG STATUS")
         tail.send_signal(signal.SIGINT)
-        begin = time.monotonic()
-        rest, errors = tail.communicate(timeout=10)
-        assert time.monotonic() - begin < 1.0
+        rest, errors = tail.communicate(timeout=WAIT)
     assert (rest, errors) == ("", f"binarrow: continue from {end[0][0]}:{end[0][1]}\n")
     assert tail.returncode == 130
 
@@ -296,7 +294,7 @@ def test_tail_ends_when_nobody_reads(told: Server) -> None:
         tail.stdout.readline()
         when_it_reads(told)
         tail.stdout.close()  # and no change comes that could fail to be written
-        assert tail.wait(timeout=5) == 128 + signal.SIGPIPE
+        assert tail.wait(WAIT) == 128 + signal.SIGPIPE
         assert tail.stderr.read() == ""
     told.execute("FLUSH BINARY LOGS")
     start = f"{told.binlog_files()[-1].name}:4"
@@ -310,7 +308,7 @@ def test_tail_ends_when_nobody_reads(told: Server) -> None:
         capture_output=True,
         text=True,
         check=False,
-        timeout=20,
+        timeout=WAIT,
     )
     assert len(cut.stdout.splitlines()) == 3
     assert cut.stderr == ""
@@ -326,7 +324,7 @@ def test_tail_ends_when_it_is_told_to(told: Server, tmp_path: Path) -> None:
         told.execute("INSERT INTO orders VALUES (1, '', 0, '')")
         assert "insert" in tail.stdout.readline()
         tail.send_signal(signal.SIGTERM)
-        _, errors = tail.communicate(timeout=10)
+        _, errors = tail.communicate(timeout=WAIT)
     saved = binarrow.FileCheckpoint(tmp_path / "pos.json").load()
     assert errors == f"binarrow: continue from {saved}\n"
     assert tail.returncode == 128 + signal.SIGTERM
@@ -367,7 +365,6 @@ def test_the_password_is_asked_for(told: Server) -> None:
     assert "--password-file" in nowhere.stderr
 
 
-@pytest.mark.alone
 @NEW
 def test_errors_are_one_clear_line(told: Server, tmp_path: Path) -> None:
     (tmp_path / "wrong").write_text("s3cret-wrong\n")
@@ -379,9 +376,7 @@ def test_errors_are_one_clear_line(told: Server, tmp_path: Path) -> None:
         ([url(told), "--tls", "verify_ca"], 1, "--tls-ca"),
     ):
         for command in ("check", "tail"):
-            begin = time.monotonic()
             failed = run(command, *arguments)
-            assert time.monotonic() - begin < 5
             assert (failed.returncode, failed.stdout) == (code, ""), failed.stderr
             assert failed.stderr.startswith("binarrow: ")
             assert words in failed.stderr

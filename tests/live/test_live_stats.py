@@ -11,6 +11,7 @@ import pytest
 from support.live import COLUMNS, NUMBERS, following, ids, insert, later_second, mark, reach, until
 from support.servers.proxy import Proxy
 from support.servers.servers import Server
+from support.waiting import WAIT
 
 LOGGER = "binarrow.live"
 
@@ -22,17 +23,17 @@ def server(live_server: Server) -> Server:
 
 def test_counts(server: Server) -> None:
     before = datetime.now(UTC)
-    with Proxy(server.port) as proxy, following(server, proxy.port, heartbeat=0.2) as collector:
+    with Proxy(server.port) as proxy, following(server, proxy.port, heartbeat=1.0) as collector:
         until(lambda: collector.stream.stats()["events"] > 0)
         begin = collector.stream.stats()
-        assert begin["reconnects"] == 0
         insert(server, next(NUMBERS))
         until(lambda: collector.stream.stats()["rows"] == 1)
         first = collector.stream.stats()
         assert first["events"] >= begin["events"] + 4  # a GTID, a table, a row, a commit
         assert 100 < first["bytes_received"] - begin["bytes_received"] < 5000
         assert before - timedelta(seconds=1) < first["last_received"] <= datetime.now(UTC)
-        assert -1 <= first["lag_seconds"] < 5
+        longest = (datetime.now(UTC) - before).total_seconds() + 1
+        assert -1 <= first["lag_seconds"] <= longest
         # Heartbeats are heard too.
         until(lambda: collector.stream.stats()["last_received"] > first["last_received"])
         assert collector.stream.stats()["events"] > first["events"]
@@ -41,18 +42,20 @@ def test_counts(server: Server) -> None:
         insert(server, next(NUMBERS))
         mark(server)
         assert len(ids(collector.collected())) == 2
-        assert collector.stream.stats()["reconnects"] == 1  # they stay when it is closed
+        # they stay when it is closed
+        assert collector.stream.stats()["reconnects"] > begin["reconnects"]
 
 
 def test_the_lag_of_what_lay_there(server: Server) -> None:
     """By the server's clock and this machine's, which are the same here."""
     with reach(server) as connection:
-        start = connection.position()
+        start, before = connection.position(), datetime.now(UTC)
         insert(server, next(NUMBERS))
-        later_second(server, 3)
+        later_second(server, 2)
         stream = connection.stream(start, stop="end", tables="live.t", **COLUMNS)
         assert len(ids(stream)) == 1
-        assert 1 < stream.stats()["lag_seconds"] < 8
+        longest = (datetime.now(UTC) - before).total_seconds() + 1
+        assert 1 <= stream.stats()["lag_seconds"] <= longest
 
 
 def records(caplog: pytest.LogCaptureFixture) -> list[tuple[int, str]]:
@@ -61,7 +64,7 @@ def records(caplog: pytest.LogCaptureFixture) -> list[tuple[int, str]]:
 
 def test_what_is_logged(server: Server, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG, LOGGER)
-    with Proxy(server.port) as proxy, following(server, proxy.port, heartbeat=0.2) as collector:
+    with Proxy(server.port) as proxy, following(server, proxy.port, heartbeat=WAIT) as collector:
         until(lambda: len(records(caplog)) >= 2)
         connected, file = records(caplog)[:2]
         place = f"127.0.0.1:{proxy.port}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -17,12 +16,7 @@ from binarrow.server.target import target
 from binarrow.spark.live.login import with_secret
 from support.servers.servers import Server
 
-pytestmark = pytest.mark.alone
-
 PASSWORD = "s3cret-'\"\\ pässwörd"
-LIMIT = 2.0
-"""Seconds that an error may take."""
-
 SERVERS = ("mysql", "mysql-5.7", "mariadb-11.8", "mariadb-10.11")
 
 
@@ -107,10 +101,8 @@ def assert_logged_in(server: Server, **keywords: Any) -> None:
 def assert_refused(
     kind: type[binarrow.BinarrowError], match: str, connect: Callable[[], object]
 ) -> binarrow.BinarrowError:
-    begin = time.monotonic()
     with pytest.raises(kind, match=match) as caught:
         connect()
-    assert time.monotonic() - begin < LIMIT
     assert type(caught.value) is kind
     shown = f"{caught.value!r} {caught.value}"
     assert PASSWORD not in shown

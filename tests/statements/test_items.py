@@ -267,7 +267,7 @@ def test_heartbeats_come_while_nothing_else_does(live_server: Server, tmp_path: 
             began = time.monotonic()
             first = [next(stream) for _ in range(3)]
             assert all(isinstance(change, Heartbeat) for change in first)
-            assert 0.3 < time.monotonic() - began < 5
+            assert time.monotonic() - began > 0.3
             while len({change.position for change in first}) > 1:
                 # What MariaDB notes of its own of a file that it began comes a while after it.
                 first = [*first[1:], next(stream)]

@@ -40,6 +40,7 @@ from support.oracles.replay import (
     truncations_in,
 )
 from support.servers.servers import Server
+from support.waiting import WAIT, until, until_asleep
 from support.workloads import workload
 
 SERVERS = ("mysql", "mysql-5.7", "mariadb-11.8", "mariadb-10.11")
@@ -60,9 +61,6 @@ BEYOND, SHOWN_BEYOND = "'x','ü','🎉'", "'x','ü','?'"
 
 NO_GTIDS = ("--gtid-mode=OFF", "--enforce-gtid-consistency=OFF")
 """MySQL's default, with which positions are files and offsets only."""
-
-WAIT = 20.0
-"""Seconds within which what must happen has happened, on a machine that does other work too."""
 
 Changes = list[tuple[str, list[tuple[Names, Change]]]]
 
@@ -160,10 +158,10 @@ def insert(started: Server, *numbers: int) -> None:
     started.execute(*(f"INSERT INTO live.t VALUES ({number}, 'x')" for number in numbers))
 
 
-def interrupted(program: str, *arguments: str, change: Callable[[], None], within: float) -> str:
+def interrupted(program: str, *arguments: str, change: Callable[[], None]) -> str:
     """Interrupts a program while it waits: it has printed `started`, and the position of one change.
 
-    Returns this position. The program must end within a number of seconds.
+    Returns this position.
     """
     process = subprocess.Popen(
         [sys.executable, "-c", program, *arguments],
@@ -175,11 +173,9 @@ def interrupted(program: str, *arguments: str, change: Callable[[], None], withi
     assert process.stdout.readline() == "started\n"
     change()
     position = process.stdout.readline().strip()
-    time.sleep(0.3)
+    until_asleep(process.pid)
     process.send_signal(signal.SIGINT)
-    begin = time.monotonic()
-    _, errors = process.communicate(timeout=10)
-    assert time.monotonic() - begin < within
+    _, errors = process.communicate(timeout=WAIT)
     assert "KeyboardInterrupt" in errors
     return position
 
@@ -187,15 +183,6 @@ def interrupted(program: str, *arguments: str, change: Callable[[], None], withi
 def of_another_server(position: binarrow.Position) -> binarrow.Position:
     """The position, as if it were read from another server, without GTIDs."""
     return position.replace(server="00000000-0000-0000-0000-000000000000", gtid_set=None)
-
-
-def until(happened: Callable[[], Any], seconds: float = WAIT) -> Any:
-    """Waits for something to be true, and gives it."""
-    deadline = time.monotonic() + seconds
-    while not (found := happened()):
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.01)
-    return found
 
 
 XAER_NOTA = 1397

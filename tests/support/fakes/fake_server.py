@@ -21,6 +21,8 @@ from typing import NoReturn, Self
 
 import pyarrow as pa
 
+from support.waiting import WAIT
+
 NONCE = bytes(range(1, 21))
 
 TLS = 0x800
@@ -36,9 +38,6 @@ FULL = 0xFF_FFFF
 PACKED_AT_ONCE = 5 << 20
 """Bytes of a compressed frame, unpacked: so that packed they never have more than fit."""
 
-PATIENCE = 20.0
-"""Seconds that a script waits for its client."""
-
 Cell = str | bytes | None
 
 
@@ -51,7 +50,7 @@ class Peer:
 
     def __init__(self, connection: socket.socket, received: bytearray, dumps: list[bytes]) -> None:
         self.socket = connection
-        self.socket.settimeout(PATIENCE)
+        self.socket.settimeout(WAIT)
         self.sequence = 0
         self.received = received
         self.dumps = dumps
@@ -245,7 +244,7 @@ class FakeServer:
     def join(self) -> None:
         """Waits until all clients have left."""
         for thread in self._threads:
-            thread.join(PATIENCE)
+            thread.join(WAIT)
             assert not thread.is_alive(), "the client keeps its connection"
 
     def __enter__(self) -> Self:

@@ -18,7 +18,7 @@ def streamed(
     server: FakeServer, *, connect: dict[str, Any] | None = None, **keywords: Any
 ) -> Iterator[tuple[str, int]]:
     """The tables and sizes of the batches."""
-    given = {"heartbeat": 1.0, "reconnect": None, **keywords}
+    given = {"heartbeat": 60.0, "reconnect": None, **keywords}
     with reach(server, **(connect or {})) as connection:
         for batch in connection.stream("earliest", **given):
             yield f"{batch.database}.{batch.table}", batch.num_rows

@@ -55,6 +55,8 @@ class Proxy:
         """True if new connections are closed immediately."""
         self.connections = 0
         self.cuts = 0
+        self.frozen = 0
+        """Connections that `Link.freeze_after` has stopped."""
         self.carried = 0
         """Bytes that were forwarded, in both directions."""
         threading.Thread(target=self._accept, daemon=True).start()
@@ -113,6 +115,7 @@ class Proxy:
                 if link.freeze_after is not None and passed + len(data) > link.freeze_after:
                     sink.sendall(data[: link.freeze_after - passed])
                     gate.clear()
+                    self.frozen += 1
                 if not gate.is_set():
                     return  # its sockets stay open until the proxy goes
                 if link.cut_after is not None and passed + len(data) >= link.cut_after:
