@@ -136,7 +136,7 @@ def test_a_token_that_cannot_be_had_again() -> None:
 
 
 def test_heartbeats_keep_a_connection() -> None:
-    """As long as they come, for more than three times the interval."""
+    """Heartbeats that come for more than three times the interval."""
 
     def check(unit: float) -> None:
         def script(peer: Peer) -> None:

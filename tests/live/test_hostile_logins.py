@@ -255,7 +255,7 @@ def test_logins_that_stall(name: str) -> None:
 
 
 def test_a_login_that_arrives_byte_by_byte() -> None:
-    """The limit is for the login as a whole."""
+    """The limit is for the complete login."""
     sent: list[bytes] = []
     data = packet(greeting(version=b"9.7" + b"x" * 1000), 0)
 

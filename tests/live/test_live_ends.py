@@ -32,7 +32,7 @@ NOTICED = 0.3
 """The interval of heartbeats by which a server notices that a proxy has cut the connection."""
 
 PROMPT = 0.01
-"""Seconds, a fifth of the interval after which a thread that waits lets others go on."""
+"""Seconds, a fifth of the interval after which a thread that waits lets others continue."""
 
 
 @pytest.fixture

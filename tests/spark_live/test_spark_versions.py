@@ -23,9 +23,10 @@ from binarrow.spark.live.login import login
 from binarrow.spark.schema import arrow_schema, server_schema
 from support import live
 from support.servers.servers import Server
+from support.waiting import WAIT
 
-# Spark gives a Python worker 10 seconds to start, whatever else the machine does.
-pytestmark = pytest.mark.alone
+TOO_BUSY = "Python worker failed to connect back"
+"""Spark gives a Python worker 10 seconds to start, whatever else the machine does."""
 
 PYTHONS = os.environ.get("BINARROW_SPARK_PYTHONS", "").split(":")
 ENVIRONMENTS = [(sys.executable, True)] + [
@@ -71,16 +72,19 @@ def test_a_version(
         "url": url,
         "login": keywords,
         "options": options,
-        "work": str(tmp_path),
     }
     environment = {**os.environ, "PYTHONPATH": str(repository / "python"), "PYSPARK_PYTHON": python}
     environment["PYSPARK_DRIVER_PYTHON"] = python
     environment["SPARK_TESTING"] = "1"  # then a Connect server takes a free port
     program = Path(__file__).parents[1] / "support" / "workloads" / "spark_smoke.py"
-    call = [python, str(program), json.dumps(task)]
-    ran = subprocess.run(
-        call, env=environment, capture_output=True, text=True, timeout=300, check=False
-    )
+    for attempt in range(3):
+        task["work"] = str(tmp_path / str(attempt))
+        call = [python, str(program), json.dumps(task)]
+        ran = subprocess.run(
+            call, env=environment, capture_output=True, text=True, timeout=10 * WAIT, check=False
+        )
+        if ran.returncode == 0 or TOO_BUSY not in ran.stderr:
+            break
     assert ran.returncode == 0, re.sub(r".*(\r|^\s+at ).*", "", ran.stderr, flags=re.MULTILINE)
     result = json.loads(ran.stdout.splitlines()[-1])
 

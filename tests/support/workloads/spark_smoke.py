@@ -44,6 +44,7 @@ def main(task: dict[str, Any]) -> None:
     builder = builder.remote("local[2]") if task["connect"] else builder.master("local[2]")
     if not task["connect"]:
         builder = builder.config("spark.ui.enabled", "false")
+    builder = builder.config("spark.sql.shuffle.partitions", 2)
     spark = builder.config("spark.sql.session.timeZone", "UTC").getOrCreate()
     register(spark)
     result: dict[str, Any] = {"version": pyspark.__version__}
