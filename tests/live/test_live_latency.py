@@ -1,10 +1,8 @@
-"""The time from the commit of a row until it is returned."""
+"""Rows are returned before a batch is full. `benches/latency` measures how soon after the commit."""
 
 from __future__ import annotations
 
-import statistics
 import threading
-import time
 from collections.abc import Iterator
 
 import pytest
@@ -12,11 +10,7 @@ import pytest
 from support import live
 from support.live import COLUMNS, insert, reach
 from support.servers.servers import Server
-
-pytestmark = pytest.mark.alone
-
-QUIET = 0.05
-"""Seconds after the server's send within which a row of a quiet log is handed over."""
+from support.waiting import WAIT
 
 
 @pytest.fixture(scope="module", params=live.SERVERS)
@@ -26,18 +20,18 @@ def server(request: pytest.FixtureRequest) -> Iterator[Server]:
 
 
 def test_of_a_quiet_log(server: Server) -> None:
-    seconds = []
-    with reach(server) as connection, connection.stream("latest", **COLUMNS) as stream:
+    """A row is returned when the server sends nothing more: neither `max_latency` nor a heartbeat ends the wait."""
+    never = 60 * WAIT
+    with (
+        reach(server) as connection,
+        connection.stream("latest", max_latency=never, heartbeat=never, **COLUMNS) as stream,
+    ):
+        stream.start()
         for number in range(40):
-            before = time.monotonic()
             insert(server, number)
-            assert next(stream).num_rows == 1
-            seconds.append(time.monotonic() - before)
-    # Of the commit and the way here together; a busy machine may hold up one, not half of them.
-    print(
-        f"\nmedian {1e3 * statistics.median(seconds):.1f} ms, longest {1e3 * max(seconds):.1f} ms"
-    )
-    assert statistics.median(seconds) < QUIET
+            batch = stream.poll(WAIT)
+            assert batch is not None
+            assert batch.num_rows == 1
 
 
 def test_under_load(server: Server) -> None:
