@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +14,7 @@ import binarrow
 from binarrow import Position
 from support.logged import cells_of, database
 from support.servers.servers import FLAVORS, Server
+from support.waiting import until
 
 TABLE = "CREATE TABLE t (id INT PRIMARY KEY AUTO_INCREMENT, part INT, pad VARCHAR(4000))"
 PARTS = 40  # rows in a transaction, each of its own statement: more than a buffer of the server
@@ -159,8 +159,7 @@ def test_after_a_crash_the_next_file_goes_on(flavor: str, tmp_path: Path) -> Non
     with Server.start(flavor) as server:
         server.execute("CREATE DATABASE live", "USE live", TABLE)
         with writing(server) as writer:
-            while writer.committed < 20:
-                time.sleep(0.01)
+            until(lambda: writer.committed >= 20)
             writer.stopping.set()
             server.kill()
         crashed = server.binlog_files()[-1]

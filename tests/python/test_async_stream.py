@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import statistics
 import subprocess
 import sys
 import threading
@@ -16,8 +17,7 @@ import pytest
 
 import binarrow
 from binarrow import FileCheckpoint, Position, Stream
-
-WAIT = 20.0
+from support.waiting import WAIT, until, until_async
 
 
 class Arriving:
@@ -29,13 +29,17 @@ class Arriving:
         self._data = data
         self._read = self._sent = 0
         self._more = threading.Condition()
+        self.is_empty = False
+        """True while a reader waits for more."""
 
     def seekable(self) -> bool:
         return False
 
     def read(self, size: int) -> bytes:
         with self._more:
+            self.is_empty = self._sent == self._read
             self._more.wait_for(lambda: self._sent > self._read or self._sent == len(self._data))
+            self.is_empty = False
             begin, self._read = self._read, min(self._read + size, self._sent)
             return self._data[begin : self._read]
 
@@ -131,10 +135,11 @@ def test_other_tasks_run_between_batches_that_are_ready(shop):
         counter = asyncio.create_task(count())
         stream = Stream(reader_of(shop))
         stream.start()
-        await asyncio.sleep(0.5)  # batches are decoded ahead
-        turns, batches = 0, 0
-        async for _ in stream:
+        batches = 0
+        until(lambda: stream._reader.wait(0.0))
+        while await anext(stream, None) is not None:
             batches += 1
+            until(lambda: stream._reader.wait(0.0))
         await cancelled(counter)
         return turns, batches
 
@@ -146,22 +151,23 @@ def test_other_tasks_run_between_batches_that_are_ready(shop):
 def test_the_event_loop_is_not_blocked_by_a_wait(shop):
     """Also not by questions about the stream while it waits."""
 
-    async def read() -> float:
+    async def read() -> list[float]:
         with arriving(shop) as (pipe, stream):
             task = asyncio.create_task(anext(stream))
-            longest = 0.0
-            for _ in range(100):
+            await until_async(lambda: pipe.is_empty)
+            seconds = []
+            for _ in range(40):
                 before = time.monotonic()
-                await asyncio.sleep(0.005)
+                await asyncio.sleep(0.001)
                 _ = stream.position, stream.stats(), stream.closed, repr(stream)
-                longest = max(longest, time.monotonic() - before)
+                seconds.append(time.monotonic() - before)
             assert not task.done()
             pipe.send()
             assert (await asyncio.wait_for(task, WAIT)).num_rows > 0
-            return longest
+            return seconds
 
-    # The machine does other work too. A wait that blocks the loop does so each time.
-    assert any(asyncio.run(read()) < 0.045 for _ in range(20))
+    # A busy machine may hold up some turns; a wait that blocks the loop does so nearly each time, for about 0.05 s.
+    assert statistics.quantiles(asyncio.run(read()))[0] < 0.02
 
 
 def test_cancelled_waits_lose_no_batch(shop):
@@ -170,7 +176,7 @@ def test_cancelled_waits_lose_no_batch(shop):
         with arriving(shop) as (pipe, stream):
             for number in range(200):
                 waiting = asyncio.create_task(anext(stream))
-                await asyncio.sleep(0.001 * (number % 4))
+                await asyncio.sleep(0.001 * (number % 4))  # the moments differ
                 pipe.send(1000)
                 await asyncio.sleep(0.0005 * (number % 3))
                 before = stream.position
@@ -203,12 +209,16 @@ def test_a_batch_that_arrives_during_a_cancelled_wait_is_not_passed_over(shop, t
             async with stream:
                 first = await anext(stream)
                 waiting = asyncio.create_task(anext(stream))
-                await asyncio.sleep(0.1)
+
+                def is_waiting() -> bool:
+                    return waiting.done() or (pipe.is_empty and not stream._reader.wait(0.0))
+
+                await until_async(is_waiting)
                 while waiting.done():  # more of what was sent
                     first, waiting = waiting.result(), asyncio.create_task(anext(stream))
-                    await asyncio.sleep(0.1)
+                    await until_async(is_waiting)
                 pipe.send(60_000)
-                time.sleep(0.5)  # noqa: ASYNC251 - it arrives while the loop does not run
+                until(lambda: stream._reader.wait(0.0))  # it arrives while the loop does not run
                 await cancelled(waiting)
                 before = stream.position  # events without rows may have been passed over since
                 assert before is not None
@@ -254,12 +264,10 @@ asyncio.run(main())
 print("done", flush=True)
 os.close(main.kept[1])
 """
-    started = time.monotonic()
     ran = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=WAIT
     )
     assert ran.stdout.split() == ["late", "late", "done"]
-    assert time.monotonic() - started < 10
 
 
 def test_errors_arrive(shop, tmp_path):
@@ -284,17 +292,15 @@ def test_errors_arrive(shop, tmp_path):
 
 
 def test_closing_ends_a_wait(shop):
-    async def read() -> float:
-        with arriving(shop) as (_, stream):
+    async def read() -> None:
+        with arriving(shop) as (pipe, stream):
             waiting = asyncio.create_task(anext(stream))
-            await asyncio.sleep(0.1)
-            before = time.monotonic()
-            await stream.aclose()
+            await until_async(lambda: pipe.is_empty)
+            await asyncio.wait_for(stream.aclose(), WAIT)
             with pytest.raises(binarrow.ConfigError, match="closed"):
                 await asyncio.wait_for(waiting, WAIT)
-            return time.monotonic() - before
 
-    assert asyncio.run(read()) < 5
+    asyncio.run(read())
 
 
 def test_warnings_are_given_once_and_lose_nothing_as_errors(shop):
@@ -326,7 +332,7 @@ def test_many_streams_wait_at_a_time(shop):
             streams.append(Stream(binarrow.read_binlog(pipe, threads=1)))
             pipes.append(pipe)
             tasks.append(asyncio.create_task(anext(streams[-1])))
-        await asyncio.sleep(0.3)
+        await until_async(lambda: all(pipe.is_empty for pipe in pipes))
         assert await asyncio.wait_for(asyncio.to_thread(lambda: 7), WAIT) == 7
         for pipe in pipes:
             pipe.send()

@@ -14,6 +14,7 @@ import signal
 import subprocess
 import sys
 import termios
+import threading
 import time
 from pathlib import Path
 
@@ -24,6 +25,7 @@ from typer.testing import CliRunner
 
 import binarrow
 from binarrow.cli import app
+from support.waiting import WAIT, until, until_asleep
 
 EXECUTABLE = [sys.executable, "-c", "from binarrow.cli import main; main()"]
 COMMANDS = (
@@ -267,9 +269,10 @@ def test_ctrl_c_ends_with_130_and_no_traceback(shop, tmp_path):
     writer = os.open(waiting, os.O_RDWR)
     try:
         os.write(writer, shop.files[0].read_bytes()[:60_000])
-        wait_for(lambda: unread(writer) == 0)
+        until(lambda: unread(writer) == 0)
+        until_asleep(process.pid)
         process.send_signal(signal.SIGINT)
-        _, stderr = process.communicate(timeout=10)
+        _, stderr = process.communicate(timeout=WAIT)
     finally:
         process.kill()
         os.close(writer)
@@ -280,13 +283,6 @@ def test_ctrl_c_ends_with_130_and_no_traceback(shop, tmp_path):
 def unread(pipe: int) -> int:
     """The number of bytes in a pipe."""
     return int.from_bytes(fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)), sys.byteorder)
-
-
-def wait_for(happened) -> None:
-    deadline = time.monotonic() + 30
-    while not happened():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.01)
 
 
 class SlowReader:
@@ -321,8 +317,9 @@ def test_no_progress_in_a_pipe(monkeypatch, capsys):
     monkeypatch.setattr("binarrow.cli.progress.PATIENCE", 0.0)
     from binarrow.cli.progress import progress_of
 
+    threads = threading.active_count()
     with progress_of(SlowReader()):
-        time.sleep(0.4)
+        assert threading.active_count() == threads  # none that would show it
     assert capsys.readouterr().err == ""
 
 
