@@ -6,6 +6,9 @@
 //! and the event type. No message contains a value of a cell.
 
 pub mod advice;
+mod stored_version;
+
+pub use stored_version::check_stored_version;
 
 use std::fmt;
 use std::sync::Arc;
@@ -109,6 +112,8 @@ pub enum ErrorKind {
     Schema,
     /// The caller requested something that is not possible.
     Config,
+    /// A later version of this library has stored what is read.
+    LaterVersion,
     /// The server does not accept the login.
     Authentication,
     /// No trusted TLS connection could be established.

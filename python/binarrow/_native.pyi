@@ -14,6 +14,9 @@ from binarrow.server import Server
 
 __version__: str
 
+STORED_VERSIONS: dict[str, int]
+"""The version of each form that this module stores."""
+
 class _ArrowSchemaExportable(Protocol):
     def __arrow_c_schema__(self) -> object: ...
 
@@ -106,6 +109,9 @@ class InternalError(BinarrowError, RuntimeError):
 
 class ConfigError(BinarrowError, ValueError):
     """A keyword or option is not valid, or does not fit the others or the input."""
+
+class LaterVersionError(ConfigError):
+    """A later version of binarrow has stored what is read, such as a position, a history or the state of a target."""
 
 class AuthenticationError(BinarrowError, PermissionError):
     """The server refuses the login."""
@@ -380,7 +386,8 @@ class Position:
         """Returns the position that ``to_json`` stored, in this version or an earlier one.
 
         Raises:
-            ConfigError: The text is not a stored position, or a later version of binarrow wrote it.
+            ConfigError: The text is not a stored position.
+            LaterVersionError: A later version of binarrow wrote it.
         """
     def _repr_html_(self) -> str: ...
     def __eq__(self, other: object, /) -> bool: ...
@@ -1294,6 +1301,7 @@ class Split:
 
         Raises:
             ConfigError: The text is not a stored range.
+            LaterVersionError: A later version of binarrow wrote it.
         """
 
 @overload
@@ -1913,6 +1921,19 @@ def build_index(
             tables for its size.
     """
 
+def check_stored_version(what: str, version: int, known: int) -> None:
+    """Checks the version of something stored.
+
+    Args:
+        what: The thing, for the message.
+        version: Its version.
+        known: The latest version that can be read.
+
+    Raises:
+        LaterVersionError: The version is later.
+        ConfigError: It is 0.
+    """
+
 def describe_index(content: bytes) -> dict[str, Any]:
     """Returns the properties of the index in the content of an index file.
 
@@ -1920,7 +1941,8 @@ def describe_index(content: bytes) -> dict[str, Any]:
         content: The content of the index file.
 
     Raises:
-        BinarrowError: It is not an index, is damaged, or a newer version wrote it.
+        MalformedBinlogError: It is not an index, or is damaged.
+        LaterVersionError: A later version of binarrow wrote it.
     """
 
 def find_logs(

@@ -3,7 +3,7 @@
 use super::catalog::{Catalog, TableState};
 use super::encoding::{of_json, to_json};
 use crate::ddl::{DdlSession, SqlServer};
-use crate::error::{Error, Result};
+use crate::error::{Result, check_stored_version};
 use serde::{Deserialize, Serialize};
 
 /// A catalog as text.
@@ -24,20 +24,14 @@ impl CatalogText {
             TableState::Unknown(why) => Some((database.into(), table.into(), why.to_string())),
             TableState::Known(_) => None,
         });
-        Self { v: VERSION, script: catalog.to_script(), unknown: unknown.collect() }
+        Self { v: CATALOG_VERSION, script: catalog.to_script(), unknown: unknown.collect() }
     }
 
     /// Reads the catalog.
     ///
     /// # Errors
-    /// Another version of binarrow printed it, or it is damaged: an [`ErrorKind::Malformed`](crate::ErrorKind::Malformed).
+    /// It is damaged: an [`ErrorKind::Malformed`](crate::ErrorKind::Malformed).
     pub fn catalog(&self) -> Result<Catalog> {
-        if self.v != VERSION {
-            return Err(Error::malformed(format!(
-                "the tables of the history are written as version {}, and this binarrow reads version {VERSION}",
-                self.v
-            )));
-        }
         let session = DdlSession::new(SqlServer { is_mariadb: false, version: (0, 0, 0) });
         let mut catalog = Catalog::from_script(&self.script, None, &session)?;
         for (database, table, why) in &self.unknown {
@@ -51,9 +45,30 @@ impl CatalogText {
     }
 
     pub(super) fn of_json(text: &str) -> Result<Self> {
+        let StoredVersion { v } = of_json(text)?;
+        check_stored_version("the catalog of a table history", v, CATALOG_VERSION.into())?;
         of_json(text)
     }
 }
 
+#[derive(Deserialize)]
+struct StoredVersion {
+    v: u64,
+}
+
 /// The version of the text.
-const VERSION: u32 = 1;
+const CATALOG_VERSION: u32 = 1;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::ErrorKind;
+
+    #[test]
+    fn versions() {
+        let kind = |text: &str| CatalogText::of_json(text).unwrap_err().kind();
+        assert_eq!(kind(r#"{"v":2,"tables":[]}"#), ErrorKind::LaterVersion);
+        assert_eq!(kind(r#"{"v":1,"tables":[]}"#), ErrorKind::Malformed);
+        CatalogText::of_json(r#"{"v":1,"script":"","unknown":[]}"#).unwrap();
+    }
+}

@@ -93,10 +93,8 @@ impl Entry {
         let EntryRow { timeline, key, kind, .. } = row;
         Self::read(row).map_err(|error| {
             let EntryKey { file, offset, .. } = key;
-            Error::malformed(format!(
-                "the history's {kind} at {file}:{offset} of timeline {timeline} is damaged: {}",
-                error.message()
-            ))
+            let of = format!("of timeline {timeline}");
+            error.in_stored(format!("the history's {kind} at {file}:{offset} {of}"))
         })
     }
 

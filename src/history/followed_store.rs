@@ -231,13 +231,8 @@ impl FollowedStore {
 }
 
 fn end_of(row: &TimelineRow) -> Result<EntryKey> {
-    let reached = Position::from_json(&row.reached).map_err(|error| {
-        Error::malformed(format!(
-            "the history's timeline {} is damaged: {}",
-            row.id,
-            error.message()
-        ))
-    })?;
+    let reached = Position::from_json(&row.reached)
+        .map_err(|error| error.in_stored(format!("the history's timeline {}", row.id)))?;
     Ok(EntryKey::end_of(&reached))
 }
 

@@ -50,7 +50,7 @@ pub use foreign_keys::{Actions, ChildAction, ForeignKey, ForeignKeys, Referentia
 pub use logged_ddl::{LoggedDdl, ParsedDdl};
 pub use memory_store::MemoryStore;
 pub use schema_history::SchemaHistory;
-pub use schema_snapshot::SchemaSnapshot;
+pub use schema_snapshot::{SNAPSHOT_VERSION, SchemaSnapshot};
 pub use schemas::Schemas;
 pub(crate) use secrets::without_secrets;
 pub use store::{EntryKey, EntryKind, EntryRange, EntryRow, Store, StoreWrite, TimelineRow};

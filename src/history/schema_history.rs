@@ -262,8 +262,7 @@ impl SchemaHistory {
             let row = index.store.last_by_time(&source, timestamp)?;
             let row =
                 row.ok_or_else(|| Error::schema("the table history begins after this position"))?;
-            Position::from_json(&row.position)
-                .map_err(|error| Error::malformed(format!("the history: {}", error.message())))
+            Position::from_json(&row.position).map_err(|error| error.in_stored("the history"))
         })
     }
 

@@ -9,7 +9,7 @@ use super::logged_ddl::LoggedDdl;
 use super::store::{EntryKey, EntryRange};
 use crate::ddl::cursor::Cursor;
 use crate::ddl::token::Token;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result, check_stored_version};
 use crate::position::Position;
 use crate::wire::{from_hex, to_hex};
 use std::collections::HashSet;
@@ -58,18 +58,25 @@ impl SchemaSnapshot {
         self.text.catalog()
     }
 
-    /// Text on one line, for another process of the same version.
+    /// Text on one line, for another process.
     pub fn to_text(&self) -> Result<String> {
-        Ok(format!("{VERSION}{}", to_hex(&pack(self.text.to_json()?.as_bytes())?)))
+        Ok(format!("{SNAPSHOT_VERSION}:{}", to_hex(&pack(self.text.to_json()?.as_bytes())?)))
     }
 
     /// Reads [`Self::to_text`].
     pub fn from_text(text: &str) -> Result<Self> {
         let bad = || Error::config("not a snapshot of a table history");
-        let packed = text.strip_prefix(VERSION).and_then(|hex| from_hex(hex.as_bytes()));
-        let json = unpack(&packed.ok_or_else(bad)?).map_err(|_| bad())?;
+        let (version, hex) = text.split_once(':').ok_or_else(bad)?;
+        let version = version.parse().map_err(|_| bad())?;
+        check_stored_version("the snapshot of a table history", version, SNAPSHOT_VERSION.into())?;
+        let packed = from_hex(hex.as_bytes()).ok_or_else(bad)?;
+        let json = unpack(&packed).map_err(|_| bad())?;
         let json = String::from_utf8(json).map_err(|_| bad())?;
-        Ok(Self { text: CatalogText::of_json(&json).map_err(|_| bad())? })
+        let text = CatalogText::of_json(&json).map_err(|error| match error.kind() {
+            ErrorKind::LaterVersion => error,
+            _ => bad(),
+        })?;
+        Ok(Self { text })
     }
 }
 
@@ -90,4 +97,4 @@ fn add_names(ddl: &LoggedDdl, named: &mut HashSet<String>) {
 }
 
 /// The version of the text.
-const VERSION: &str = "1:";
+pub const SNAPSHOT_VERSION: u32 = 1;

@@ -120,9 +120,7 @@ impl Timeline {
             row;
         let file_times =
             [from_file_time, reached_file_time].map(|time| Some(time).filter(|time| *time != 0));
-        let damaged = |error: Error| {
-            Error::malformed(format!("the history's timeline {id} is damaged: {}", error.message()))
-        };
+        let damaged = |error: Error| error.in_stored(format!("the history's timeline {id}"));
         let from = Position::from_json(&from).map_err(damaged)?;
         let reached = Position::from_json(&reached).map_err(damaged)?;
         let is_range = compare_files(&from.file, &reached.file).is_some()

@@ -1,7 +1,9 @@
 //! The bytes of an index file → an index.
 
-use super::{Binding, Bloom, Index, IndexedColumn, IndexedSegment, IndexedTable, MAGIC, VERSION};
-use crate::error::{DecodeError, Error, Result};
+use super::{
+    Binding, Bloom, INDEX_VERSION, Index, IndexedColumn, IndexedSegment, IndexedTable, MAGIC,
+};
+use crate::error::{DecodeError, Error, Result, check_stored_version};
 use crate::position::{GtidSet, GtidState, MariadbGtid, MariadbGtidPosition, decode_varint};
 use crate::wire::{Reader, Result as Decoded};
 
@@ -13,15 +15,8 @@ impl Index {
     pub fn decode(file: &[u8]) -> Result<Self> {
         let rest =
             file.strip_prefix(MAGIC).ok_or_else(|| Error::malformed("the file is not an index"))?;
-        match rest.first() {
-            Some(&VERSION) => {}
-            Some(version) => {
-                return Err(Error::unsupported(format!(
-                    "the index has the version {version}; this binarrow reads version {VERSION}"
-                )));
-            }
-            None => return Err(Error::malformed("the index is truncated")),
-        }
+        let version = *rest.first().ok_or_else(|| Error::malformed("the index is truncated"))?;
+        check_stored_version("the index", version.into(), INDEX_VERSION.into())?;
         let damaged = || Error::malformed("the index is damaged or truncated");
         let (content, checksum) = file.split_last_chunk::<4>().ok_or_else(damaged)?;
         if crc32fast::hash(content) != u32::from_le_bytes(*checksum) {

@@ -1,13 +1,13 @@
 //! An index → the bytes of an index file.
 
-use super::{Index, IndexedColumn, IndexedSegment, IndexedTable, MAGIC, VERSION};
+use super::{INDEX_VERSION, Index, IndexedColumn, IndexedSegment, IndexedTable, MAGIC};
 use crate::position::{GtidState, encode_varint};
 
 impl Index {
     /// Returns the bytes of the index file.
     pub fn encode(&self) -> Vec<u8> {
         let mut out = MAGIC.to_vec();
-        out.push(VERSION);
+        out.push(INDEX_VERSION);
         let binding = &self.binding;
         out.extend(binding.stored_bytes.to_le_bytes());
         out.extend(binding.head.to_le_bytes());

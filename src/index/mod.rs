@@ -108,7 +108,8 @@ pub struct IndexedColumn {
 /// The first bytes of an index file.
 const MAGIC: &[u8] = b"binarrow-index";
 
-const VERSION: u8 = 1;
+/// The version of an index file.
+pub const INDEX_VERSION: u8 = 1;
 
 #[cfg(test)]
 mod tests {

@@ -42,7 +42,9 @@ impl CertificateFile {
 
     /// The load begins at a position.
     pub(super) fn begin(&self, position: &Position) -> Result<()> {
-        self.append(&json!({"begin": {"version": VERSION, "position": of_position(position)?}}))
+        self.append(
+            &json!({"begin": {"version": CERTIFICATE_VERSION, "position": of_position(position)?}}),
+        )
     }
 
     /// The chunks of a table follow.
@@ -178,4 +180,4 @@ fn is_of_table(field: &Field) -> bool {
 }
 
 /// The version of the format.
-const VERSION: u32 = 1;
+pub const CERTIFICATE_VERSION: u32 = 1;

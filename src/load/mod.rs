@@ -57,7 +57,7 @@ mod source_log;
 mod tables;
 mod temporal;
 
-pub use certificate::CertificateFile;
+pub use certificate::{CERTIFICATE_VERSION, CertificateFile};
 pub use join::load;
 pub use killer::Killer;
 pub use load_options::{LoadOptions, RowsFrom};

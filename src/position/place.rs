@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use super::gtid_state::GtidState;
 use super::number::parse_number;
 use super::position::{Position, file_number};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, check_stored_version};
 
 /// A place in a log, as users write it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -128,6 +128,10 @@ fn without_zone(word: &str) -> Error {
 fn position_of_json(text: &str) -> Result<Position> {
     let bad = |error| Error::config(format!("not a stored position: {error}"));
     let mut fields: Map<String, Value> = serde_json::from_str(text).map_err(bad)?;
+    if let Some(version) = fields.remove(OFFSET_VERSION_FIELD) {
+        let version = serde_json::from_value(version).map_err(bad)?;
+        check_stored_version("the offset of a query", version, OFFSET_VERSION.into())?;
+    }
     fields.retain(|name, _| !OFFSET_MARKS.contains(&name.as_str()));
     let is_alone =
         fields.len() == 2 && fields.contains_key("file") && fields.contains_key("offset");
@@ -147,6 +151,12 @@ struct FileOffset {
 
 /// The fields that an offset of Spark has in addition to those of a position; see `python/binarrow/spark/live/offset.py`.
 const OFFSET_MARKS: [&str; 3] = ["initial", "from", "resumed"];
+
+/// The field of an offset with the version of these fields.
+const OFFSET_VERSION_FIELD: &str = "offset_version";
+
+/// The version of these fields. The position in an offset has its own version.
+pub const OFFSET_VERSION: u32 = 1;
 
 #[cfg(test)]
 mod tests {
@@ -173,6 +183,7 @@ mod tests {
         let stored = Position { server: Some("7".into()), ..Position::in_file("b.000004", 9) };
         let json = stored.to_json().unwrap();
         let offset = json.replacen('{', r#"{"initial":true,"from":{},"#, 1);
+        let versioned = json.replacen('{', r#"{"offset_version":1,"resumed":{},"#, 1);
         for (text, place) in [
             (" earliest", Place::Earliest),
             ("latest\n", Place::Latest),
@@ -184,7 +195,8 @@ mod tests {
             ("C:\\logs\\b:4", at("C:\\logs\\b", 4)),
             (r#"{"file":"b.000004","offset":9}"#, at("b.000004", 9)),
             (&*json, Place::at(stored.clone())),
-            (&*offset, Place::at(stored)),
+            (&*offset, Place::at(stored.clone())),
+            (&*versioned, Place::at(stored)),
             ("0-1-5", gtids("0-1-5")),
             ("0-1-5, 1-8-9", gtids("0-1-5,1-8-9")),
             ("GTID: 2026-11-22", gtids("2026-11-22")),
@@ -219,6 +231,8 @@ mod tests {
             ("{}", "not a stored position"),
             (r#"{"v":1}"#, "not a stored position"),
             (r#"{"file":"b","offset":"9"}"#, "not a stored position"),
+            (r#"{"offset_version":"1","file":"b","offset":9}"#, "not a stored position"),
+            (r#"{"offset_version":2,"next":1}"#, "query has the format version 2"),
             ("gtid:x", "\"x\" is not"),
             (&*format!("{UUID}:x-y"), "is not part of a GTID set"),
             ("2026-11-22", "is a time without a zone: add it, as in 2026-11-22T06:00:00Z"),

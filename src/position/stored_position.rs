@@ -8,7 +8,7 @@ use super::gtid_state::GtidState;
 use super::position::{Position, PreparedRange};
 use super::stored_load::StoredLoad;
 use super::xid::Xid;
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, check_stored_version};
 use crate::wire::{from_hex, to_hex};
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ impl Position {
             offset: self.offset,
             prepared: self.prepared.iter().map(StoredRange::from).collect(),
             server: self.server.clone(),
-            v: if self.load.is_some() { VERSION } else { WITHOUT_LOAD },
+            v: if self.load.is_some() { POSITION_VERSION } else { WITHOUT_LOAD },
             version_shift: self.version_shift,
         };
         serde_json::to_string(&stored)
@@ -36,17 +36,13 @@ impl Position {
     pub fn from_json(text: &str) -> Result<Self, Error> {
         let bad = |error| Error::config(format!("not a stored position: {error}"));
         let StoredVersion { v } = serde_json::from_str(text).map_err(bad)?;
-        if !(FIRST_VERSION..=VERSION).contains(&v) {
-            return Err(Error::config(format!(
-                "the position is stored in version {v}, and this binarrow reads versions up to {VERSION}: use the binarrow that \
-                 wrote it, or a later one"
-            )));
-        }
+        check_stored_version("the position", v, POSITION_VERSION.into())?;
         let stored: Stored = serde_json::from_str(text).map_err(bad)?;
+        let v = stored.v;
         if v == FIRST_VERSION && !stored.ahead.is_empty() {
             return Err(Error::config("not a stored position: version 1 has no `ahead`"));
         }
-        if v < VERSION && stored.load.is_some() {
+        if v < POSITION_VERSION && stored.load.is_some() {
             return Err(Error::config(format!("not a stored position: version {v} has no `load`")));
         }
         let prepared = stored.prepared.into_iter().map(TryInto::try_into);
@@ -95,7 +91,7 @@ struct Stored {
 
 #[derive(Deserialize)]
 struct StoredVersion {
-    v: u32,
+    v: u64,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -192,7 +188,7 @@ const fn is_false(value: &bool) -> bool {
 }
 
 /// The version of the stored form. Version 3 has `load`; positions without it are stored in version 2, which 0.1 reads.
-const VERSION: u32 = 3;
+pub const POSITION_VERSION: u32 = 3;
 
 /// The version of positions outside of an initial load.
 const WITHOUT_LOAD: u32 = 2;
@@ -344,10 +340,15 @@ mod tests {
         for end in 0..good.len() {
             assert!(Position::from_json(&good[..end]).is_err());
         }
-        let error = Position::from_json(&good.replace("\"v\":2", "\"v\":4")).unwrap_err();
-        assert!(error.message().contains("is stored in version 4"), "{error}");
+        for later in ["4", "18446744073709551615,\"w\":1"] {
+            let text = good.replace("\"v\":2", &format!("\"v\":{later}"));
+            assert_eq!(Position::from_json(&text).unwrap_err().kind(), ErrorKind::LaterVersion);
+        }
         for (from, to) in [
             ("\"v\":2,", ""),
+            ("\"v\":2", "\"v\":0"),
+            ("\"v\":2", "\"v\":-1"),
+            ("\"v\":2", "\"v\":2.5"),
             ("\"v\":2", "\"v\":2,\"w\":1"),
             ("616263", "61626"),
             ("616263", "6162zz"),

@@ -35,6 +35,7 @@ const fn class(
 }
 
 const BASE: &str = "BinarrowError";
+const CONFIG: &str = "ConfigError";
 const INPUT: &str = "InputError";
 const MALFORMED: &str = "MalformedBinlogError";
 const WARNING: &str = "BinarrowWarning";
@@ -42,7 +43,7 @@ const UNMATCHED: &str = "UnmatchedPatternWarning";
 
 /// One class for each next step that a caller can take.
 #[rustfmt::skip]
-const CLASSES: [Class; 20] = [
+const CLASSES: [Class; 21] = [
     class(BASE, None, Some(|py| py.get_type::<PyException>()),
         include_str!("docs/BinarrowError.txt")),
     class(MALFORMED, Some(BASE), Some(|py| py.get_type::<PyValueError>()),
@@ -63,8 +64,10 @@ const CLASSES: [Class; 20] = [
         "The path is a directory, not a file."),
     class("InternalError", Some(BASE), Some(|py| py.get_type::<PyRuntimeError>()),
         "A defect of binarrow; please report it."),
-    class("ConfigError", Some(BASE), Some(|py| py.get_type::<PyValueError>()),
+    class(CONFIG, Some(BASE), Some(|py| py.get_type::<PyValueError>()),
         "A keyword or option is not valid, or does not fit the others or the input."),
+    class("LaterVersionError", Some(CONFIG), None,
+        "A later version of binarrow has stored what is read, such as a position, a history or the state of a target."),
     class("AuthenticationError", Some(BASE), Some(|py| py.get_type::<PyPermissionError>()),
         "The server refuses the login."),
     class("TlsError", Some(BASE), None,
@@ -92,7 +95,8 @@ fn name_of(error: &Error) -> &'static str {
         ErrorKind::Checksum => "ChecksumError",
         ErrorKind::Unsupported => "UnsupportedEventError",
         ErrorKind::Schema => "SchemaError",
-        ErrorKind::Config => "ConfigError",
+        ErrorKind::Config => CONFIG,
+        ErrorKind::LaterVersion => "LaterVersionError",
         ErrorKind::Authentication => "AuthenticationError",
         ErrorKind::Tls => "TlsError",
         ErrorKind::Server => "ServerError",

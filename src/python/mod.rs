@@ -44,6 +44,7 @@ mod server_schema;
 mod spellings;
 mod split;
 mod storage;
+mod stored_version;
 mod summary;
 mod table_ranges;
 mod table_reader;
@@ -103,6 +104,8 @@ mod _native {
     #[pymodule_export]
     use super::split::{PySplit, link_splits, read_split, scan_splits};
     #[pymodule_export]
+    use super::stored_version::check_stored_version;
+    #[pymodule_export]
     use super::table_ranges::{selected_tables, table_identities, table_ranges};
     #[pymodule_export]
     use super::table_reader::PyTableReader;
@@ -125,6 +128,7 @@ mod _native {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+        module.add("STORED_VERSIONS", super::stored_version::stored_versions(module.py())?)?;
         super::logging::install(module.py())?;
         super::errors::add_to(module)
     }

@@ -49,16 +49,14 @@ impl PySplit {
     }
 
     /// Returns the range as JSON.
-    fn to_json(&self) -> PyResult<String> {
-        serde_json::to_string(&self.0).map_err(|error| Error::config(error.to_string()).into())
+    fn to_json(&self) -> Result<String, Error> {
+        self.0.to_json()
     }
 
     #[doc = include_str!("docs/Split.from_json.txt")]
     #[staticmethod]
-    fn from_json(text: &str) -> PyResult<Self> {
-        serde_json::from_str(text)
-            .map(Self)
-            .map_err(|error| Error::config(format!("not a stored split: {error}")).into())
+    fn from_json(text: &str) -> Result<Self, Error> {
+        Split::from_json(text).map(Self)
     }
 
     fn __repr__(&self) -> PyResult<String> {

@@ -67,6 +67,8 @@ pub use segment::{
 pub(crate) use segment::{commit_version, start_of};
 pub use segment_rule::{SegmentRule, SkippedTable};
 pub use segments::Segments;
-pub use split::{FileOf, OpenXa, PreparedPart, Split, add_history, link_splits, scan_splits};
+pub use split::{
+    FileOf, OpenXa, PreparedPart, SPLIT_VERSION, Split, add_history, link_splits, scan_splits,
+};
 pub use table_history::TableHistory;
 pub(crate) use walk::{FileEnd, FileEvents};

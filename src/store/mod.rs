@@ -22,4 +22,6 @@ mod sqlite;
 mod sqlite_sql;
 
 pub use server::ServerStore;
+pub use server_queries::SERVER_VERSION;
 pub use sqlite::SqliteStore;
+pub use sqlite_sql::FILE_VERSION;

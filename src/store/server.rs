@@ -105,7 +105,7 @@ impl ServerStore {
         let packet: usize = packet.and_then(|packet| packet.parse().ok()).unwrap_or(MAX_PIECE);
         // Two digits per byte, and the same again for the rest of the statement.
         self.piece = (packet / 4).clamp(256, MAX_PIECE);
-        self.has_tables = queries::check_version(connection)?;
+        self.has_tables = queries::check_version(connection, &self.place)?;
         for held in &mut self.locks {
             let how = (before, server_lock::PATIENCE);
             if let Some(holder) = server_lock::take(connection, &self.database, &held.source, how)?
@@ -152,10 +152,15 @@ impl ServerStore {
         done
     }
 
+    fn have_tables(&mut self) -> Result<bool> {
+        let place = self.place.clone();
+        self.ask(|connection| queries::check_version(connection, &place))
+    }
+
     /// Reads; returns the default value if the tables do not exist yet.
     fn read<T: Default>(&mut self, work: impl Fn(&mut Connection) -> Result<T>) -> Result<T> {
         if !self.has_tables {
-            self.has_tables = self.ask(queries::check_version)?;
+            self.has_tables = self.have_tables()?;
         }
         if self.has_tables { self.ask(work) } else { Ok(T::default()) }
     }
@@ -189,7 +194,7 @@ impl ServerStore {
             return Ok(());
         }
         self.ask(queries::create_tables)?;
-        self.has_tables = self.ask(queries::check_version)?;
+        self.has_tables = self.have_tables()?;
         Ok(())
     }
 }

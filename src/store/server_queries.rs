@@ -1,31 +1,28 @@
 //! The queries of a store on a server, each on one connection: reads and writes of the rows of histories.
 
 use super::server_sql as sql;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, check_stored_version};
 use crate::history::{EntryRow, StoreWrite, TimelineRow};
 use crate::net::Connection;
 
-/// True if the tables exist.
-pub(super) fn check_version(connection: &mut Connection) -> Result<bool> {
+/// True if the tables exist. `place` is the server and the database, for messages.
+pub(super) fn check_version(connection: &mut Connection, place: &str) -> Result<bool> {
     let sql = "SELECT version FROM binarrow_history_version";
     let version = match connection.query_value(sql) {
         Ok(version) => version,
         Err(error) if error.server_code() == Some(NO_TABLE) => return Ok(false),
         Err(error) => return Err(error),
     };
-    match version.map(|version| version.parse::<u32>()) {
-        None => Ok(false),
-        Some(Ok(VERSION)) => Ok(true),
-        Some(Ok(version)) => Err(Error::config(format!(
-            "the store holds a table history in version {version}, and this binarrow reads version {VERSION}: use a newer binarrow"
-        ))),
-        Some(Err(_)) => Err(sql::damaged()),
-    }
+    let Some(version) = version else { return Ok(false) };
+    let version = version.parse().map_err(|_| sql::damaged())?;
+    check_stored_version(format!("the table history {place}"), version, SERVER_VERSION.into())?;
+    Ok(true)
 }
 
 /// Creates the tables of the store.
 pub(super) fn create_tables(connection: &mut Connection) -> Result<()> {
-    let version = format!("INSERT IGNORE INTO binarrow_history_version VALUES (1, {VERSION})");
+    let version =
+        format!("INSERT IGNORE INTO binarrow_history_version VALUES (1, {SERVER_VERSION})");
     let mut statements = sql::TABLES.into_iter().chain([version.as_str()]);
     let created = statements.try_for_each(|statement| connection.query(statement).map(drop));
     created.map_err(cannot_write)
@@ -109,7 +106,8 @@ pub(super) fn cannot_write(error: Error) -> Error {
     }
 }
 
-const VERSION: u32 = 1;
+/// The version of the tables.
+pub const SERVER_VERSION: u32 = 1;
 
 const NO_TABLE: u16 = 1146;
 const READ_ONLY: u16 = 1290;

@@ -6,8 +6,8 @@
 //! <https://www.sqlite.org/wal.html>, <https://www.sqlite.org/pragma.html#pragma_synchronous>
 
 use super::lock_file::{self, LockFile};
-use super::sqlite_sql::{self as sql, BUSY, VERSION, Version, version};
-use crate::error::{Error, ErrorKind, Result};
+use super::sqlite_sql::{self as sql, BUSY, FILE_VERSION, Version, version};
+use crate::error::{Error, ErrorKind, Result, check_stored_version};
 use crate::history::{EntryKey, EntryRange, EntryRow, Store, StoreWrite, TimelineRow};
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use std::path::{Path, PathBuf};
@@ -76,15 +76,14 @@ impl SqliteStore {
         match version {
             Version::Empty => Ok(None),
             Version::Foreign => Err(self.config("is an SQLite database of another application")),
-            Version::Own(VERSION) => {
+            Version::Own(version) => {
+                let history = format!("the table history {}", self.path.display());
+                check_stored_version(history, version, FILE_VERSION.into())?;
                 connection
                     .pragma_update(None, "synchronous", "FULL")
                     .map_err(|error| self.explain(error))?;
                 Ok(Some(connection))
             }
-            Version::Own(version) => Err(self.config(&format!(
-                "contains a table history in version {version}, and this binarrow reads version {VERSION}: use a newer binarrow"
-            ))),
         }
     }
 

@@ -183,7 +183,7 @@ pub(super) enum Version {
     /// A database of another application.
     Foreign,
     /// A history, in this version of its tables.
-    Own(i64),
+    Own(u64),
 }
 
 pub(super) fn version(connection: &Connection) -> rusqlite::Result<Version> {
@@ -195,7 +195,7 @@ pub(super) fn version(connection: &Connection) -> rusqlite::Result<Version> {
     match application {
         APPLICATION => {
             let sql = "SELECT version FROM binarrow_history_version";
-            Ok(optional(connection.query_row(sql, [], |row| row.get(0)))?
+            Ok(optional(connection.query_row(sql, [], |row| number(row, 0)))?
                 .map_or(Version::Foreign, Version::Own))
         }
         0 if tables == 0 => Ok(Version::Empty),
@@ -226,7 +226,7 @@ pub(super) fn create(path: &Path) -> rusqlite::Result<()> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     if version(&transaction)? == Version::Empty {
         transaction.execute_batch(TABLES)?;
-        transaction.execute("INSERT INTO binarrow_history_version VALUES (?)", [VERSION])?;
+        transaction.execute("INSERT INTO binarrow_history_version VALUES (?)", [FILE_VERSION])?;
         transaction.pragma_update(None, "application_id", APPLICATION)?;
     }
     transaction.commit()
@@ -295,7 +295,7 @@ const TABLES: &str = "
 ";
 
 /// The version of these tables.
-pub(super) const VERSION: i64 = 1;
+pub const FILE_VERSION: u32 = 1;
 /// `barw`, in the header of the file.
 const APPLICATION: i64 = 0x6261_7277;
 /// The maximum wait for a transaction of another process; each takes milliseconds only.

@@ -144,7 +144,7 @@ def test_what_a_position_says(shop, ahead):
     assert "ahead" not in json.loads(ahead.base.to_json())
     version_1 = {**json.loads(ahead.base.to_json()), "v": 1}
     assert Position.from_json(json.dumps(version_1)) == ahead.base
-    with pytest.raises(ConfigError, match="stored in version 4"):
+    with pytest.raises(ConfigError, match="format version 4"):
         Position.from_json(json.dumps({**version_1, "v": 4}))
 
 

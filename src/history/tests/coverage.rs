@@ -231,11 +231,13 @@ fn a_snapshot_contains_the_tables_that_a_range_needs() {
     assert_eq!(tables(view.catalog()), "be");
     assert!(history.schema_snapshot(&at(99), &at(200), |_, _| true).is_err());
     let text = snapshot(100, 900, &[]).to_text().unwrap();
+    let kind = |text: &str| SchemaSnapshot::from_text(text).unwrap_err().kind();
     for wrong in
-        [&text[1..], &text[..text.len() - 1], &text[..text.len() - 2], "", "1:", "2:00", "1:zz"]
+        [&text[1..], &text[..text.len() - 1], &text[..text.len() - 2], "", "1:", "0:00", "1:zz"]
     {
-        assert_eq!(SchemaSnapshot::from_text(wrong).unwrap_err().kind(), ErrorKind::Config);
+        assert_eq!(kind(wrong), ErrorKind::Config);
     }
+    assert_eq!(kind("2:00"), ErrorKind::LaterVersion);
 }
 
 #[test]

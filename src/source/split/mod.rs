@@ -13,17 +13,19 @@ mod scan;
 use super::file_list::InputFile;
 use super::options::{Start, Stop};
 use super::table_history::TableHistory;
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result, check_stored_version};
 use crate::history::{HistoryView, SchemaSnapshot};
 use crate::position::Position;
 pub use history::add_history;
 pub use link::link_splits;
 pub use scan::scan_splits;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use std::sync::Arc;
 
 /// A range of one file, to be decoded by one task. The task needs only its JSON and the files.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Split {
     /// The file's path, or its URI.
     pub path: String,
@@ -55,6 +57,7 @@ pub struct Split {
 
 /// The structures of tables at the place where an XA transaction was prepared.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct PreparedPart {
     /// Its id in the form that servers write.
     pub xid: String,
@@ -64,6 +67,7 @@ pub struct PreparedPart {
 
 /// An XA transaction that is prepared in some file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct OpenXa {
     /// Its id in the form that servers write.
     pub xid: String,
@@ -92,6 +96,32 @@ impl OpenXa {
 }
 
 impl Split {
+    /// The stored form: JSON on one line.
+    ///
+    /// # Errors
+    /// A defect of this library.
+    pub fn to_json(&self) -> Result<String> {
+        let failed = |error| Error::new(ErrorKind::Internal, format!("split to JSON: {error}"));
+        let mut stored = serde_json::to_value(self).map_err(failed)?;
+        if let Some(fields) = stored.as_object_mut() {
+            fields.insert(VERSION_FIELD.to_owned(), SPLIT_VERSION.into());
+        }
+        serde_json::to_string(&stored).map_err(failed)
+    }
+
+    /// Reads the stored form. Without a version, it is version 1.
+    ///
+    /// # Errors
+    /// The text is not a stored split: an [`ErrorKind::Config`]. A later version of this library wrote it.
+    pub fn from_json(text: &str) -> Result<Self> {
+        let bad = |error| Error::config(format!("not a stored split: {error}"));
+        let mut fields: Map<String, Value> = serde_json::from_str(text).map_err(bad)?;
+        let version = fields.remove(VERSION_FIELD).unwrap_or_else(|| 1.into());
+        let version = serde_json::from_value(version).map_err(bad)?;
+        check_stored_version("the split", version, SPLIT_VERSION.into())?;
+        serde_json::from_value(Value::Object(fields)).map_err(bad)
+    }
+
     /// The name of its file in the log.
     fn file(&self) -> Result<String> {
         Position::from_json(&self.start).map(|position| position.file)
@@ -173,3 +203,49 @@ impl Split {
 /// Creates the input for a path or URI at a place of the list: [`InputFile::at_path`] if all files
 /// are in the file system.
 pub type FileOf<'f> = dyn Fn(&str, u64) -> InputFile + 'f;
+
+/// The field with the version of the stored form.
+const VERSION_FIELD: &str = "v";
+
+/// The version of the stored form of a [`Split`].
+pub const SPLIT_VERSION: u32 = 1;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stored_forms() {
+        let open = OpenXa { xid: "X'61',X'',1".into(), path: "b.1".into(), position: "{}".into() };
+        let split = Split {
+            path: "b.2".into(),
+            place: 2,
+            start: Position::in_file("b.2", 4).to_json().unwrap(),
+            stop: 900,
+            inherited: vec![open.clone()],
+            foreign: vec!["X'62',X'',1".into()],
+            open: vec![open],
+            successor: Some("b.3".into()),
+            warnings: vec!["cut".into()],
+            history: Some("1:00".into()),
+            prepared: vec![PreparedPart { xid: "x".into(), history: "1:01".into() }],
+        };
+        let text = split.to_json().unwrap();
+        assert!(text.contains(r#""v":1"#), "{text}");
+        assert_eq!(Split::from_json(&text).unwrap(), split);
+        // The first form had no version.
+        assert_eq!(Split::from_json(&serde_json::to_string(&split).unwrap()).unwrap(), split);
+        let later = text.replace(r#""v":1"#, r#""v":2,"w":1"#);
+        assert_eq!(Split::from_json(&later).unwrap_err().kind(), ErrorKind::LaterVersion);
+        for bad in [
+            text.replace(r#""v":1"#, r#""v":1,"w":1"#),
+            text.replace(r#""v":1"#, r#""v":"1""#),
+            text.replace(r#""xid":"x""#, r#""xid":"x","w":1"#),
+            text.replacen(r#""path":"b.1""#, r#""path":"b.1","w":1"#, 1),
+            text.replace(r#""stop":900,"#, ""),
+        ] {
+            assert_ne!(bad, text);
+            assert_eq!(Split::from_json(&bad).unwrap_err().kind(), ErrorKind::Config, "{bad}");
+        }
+    }
+}
