@@ -11,12 +11,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol
 
-from binarrow._native import BinarrowError, ConfigError, Position
+from binarrow._native import BinarrowError, ConfigError, LaterVersionError, Position
 from binarrow.advice import message
 from binarrow.atomic_file import replace_file, temporary_files
+from binarrow.stored_forms import CHECKPOINT
 
 FORMAT = "binarrow checkpoint"
-VERSION = 1
 
 LARGEST = 64 << 20
 """The maximum size of the file in bytes. GTID sets with many gaps are long, but never that long."""
@@ -101,6 +101,7 @@ class FileCheckpoint:
 
         Raises:
             CheckpointError: The file cannot be read, or is not a checkpoint.
+            LaterVersionError: A later version of binarrow wrote it.
         """
         try:
             with self._opened() as file:
@@ -124,7 +125,7 @@ class FileCheckpoint:
         """
         record = {
             "format": FORMAT,
-            "version": VERSION,
+            **CHECKPOINT.stamp,
             "written": datetime.now(UTC).isoformat(timespec="milliseconds"),
             "position": json.loads(position.to_json()),
         }
@@ -145,13 +146,12 @@ class FileCheckpoint:
             raise self._damaged("it is incomplete, or another file") from None
         if not isinstance(record, dict) or record.get("format") != FORMAT:
             raise self._damaged("it is another file")
-        if record.get("version") != VERSION:
-            raise CheckpointError(
-                f"the checkpoint {self._path} has version {record.get('version')!r}, and this"
-                f" binarrow supports {VERSION}: use the binarrow that wrote it, or a later one"
-            )
+        shown = f"the checkpoint {self._path}"
+        stored = CHECKPOINT.read(record, shown, CheckpointError)
         try:
-            return Position.from_json(json.dumps(record.get("position")))
+            return Position.from_json(json.dumps(stored.get("position")))
+        except LaterVersionError as error:
+            raise LaterVersionError(f"{shown}: {error}") from None
         except BinarrowError as error:
             raise self._damaged(str(error)) from None
 

@@ -11,6 +11,7 @@ from typing import Any
 from binarrow._native import (
     BinarrowError,
     InputError,
+    LaterVersionError,
     build_index,
     describe_index,
     expand_source,
@@ -106,7 +107,8 @@ def check_index(path: str, *, storage_options: Mapping[str, Any] | None = None) 
     Raises:
         MissingInputError: There is no index.
         InputError: The index does not match the content of the file.
-        BinarrowError: The file cannot be read, the index is damaged, or a newer version wrote it.
+        LaterVersionError: A later version of binarrow wrote the index.
+        BinarrowError: The file cannot be read, or the index is damaged.
 
     Examples:
         >>> written = binarrow.write_index("binlog.000001")
@@ -118,6 +120,8 @@ def check_index(path: str, *, storage_options: Mapping[str, Any] | None = None) 
     content = _read(found, storage_options)
     try:
         described = describe_index(content)
+    except LaterVersionError as error:
+        raise LaterVersionError(f"{shown_uri(place)}: {error}") from None
     except BinarrowError as error:
         raise InputError(f"{shown_uri(place)}: {error}") from None
     expected = build_index(

@@ -125,12 +125,6 @@ def test_foreign_files_are_errors(kept, content):
     assert kept.path.read_text() == content
 
 
-def test_a_later_version_is_named(kept):
-    kept.path.write_text('{"format": "binarrow checkpoint", "version": 2, "position": null}')
-    with pytest.raises(CheckpointError, match="version 2"):
-        kept.load()
-
-
 def test_bytes_that_are_no_text(kept):
     kept.path.write_bytes(b"\xff\xfe\x00binlog" * 9)
     with pytest.raises(CheckpointError):

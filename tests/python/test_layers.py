@@ -19,6 +19,7 @@ LAYERS = (
         "byte_size",
         "atomic_file",
         "sql",
+        "stored_forms",
         "remote_files",
         "notebook",
         "background",

@@ -18,9 +18,7 @@ from typing import Any
 
 from binarrow._native import ConfigError, Position, parse_place
 from binarrow.atomic_file import replace_file
-
-VERSION = 1
-"""The version of the format."""
+from binarrow.stored_forms import CERTIFICATE
 
 Line = dict[str, Any]
 
@@ -79,7 +77,8 @@ def lines(file: Path) -> list[Line]:
     """Returns the lines of a certificate. The last one may be incomplete after a crash.
 
     Raises:
-        ConfigError: The file is no certificate, or a later version of binarrow wrote it.
+        ConfigError: The file is no certificate.
+        LaterVersionError: A later version of binarrow wrote it.
     """
     try:
         text = file.read_text()
@@ -88,9 +87,8 @@ def lines(file: Path) -> list[Line]:
     *complete, _incomplete = text.split("\n")
     try:
         found = [json.loads(line) for line in complete]
-        version = found[0]["begin"]["version"]
+        begin = found[0]["begin"]
     except (ValueError, LookupError, TypeError):
         raise ConfigError(f"{file} is not the certificate of an initial load") from None
-    if version != VERSION:
-        raise ConfigError(f"{file} has version {version} of the format: use a later binarrow")
+    CERTIFICATE.read(begin, f"the certificate {file}")
     return found

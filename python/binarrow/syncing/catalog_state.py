@@ -109,8 +109,8 @@ class CatalogState:
         if self._reload() != self._snapshot:
             raise self._busy()
 
-    def position(self) -> bytes | None:
-        """Returns the last position. From then on, commits of earlier syncs fail."""
+    def position(self, check: Callable[[bytes], object]) -> bytes | None:
+        """Returns the last position after a check. From then on, commits of earlier syncs fail."""
         if self._load() is None:
             self._catalog.create_namespace_if_not_exists(NAME[:1])
             import pyarrow as pa
@@ -124,6 +124,10 @@ class CatalogState:
             self._opened = self._catalog.create_table(NAME, schema, properties=properties)
         self._snapshot = self._reload()
         self._pointer = self._summary(POINTER)
+        if self._pointer:
+            # If another sync has replaced the file since, the swap fails.
+            with contextlib.suppress(FileNotFoundError):
+                check(self.read(self._pointer))
         self._swap(self._pointer)
         return self.read(self._pointer) if self._pointer else None
 

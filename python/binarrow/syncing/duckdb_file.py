@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import duckdb
 
 from binarrow._native import Position
+from binarrow.stored_forms import DUCKDB_STATE
 from binarrow.syncing.duckdb_operations import apply
 from binarrow.syncing.duckdb_snapshot import DuckdbSnapshot
 from binarrow.syncing.errors import SyncError, TableError, TargetBusyError
@@ -31,9 +32,6 @@ OWN = "_binarrow"
 
 ALIAS = "_binarrow_target"
 """The name of the file in statements; by default it is that of the file."""
-
-VERSION = 1
-"""The version of these tables."""
 
 MEMORY = "256MB"
 """The memory of DuckDB; it writes temporary files beside the target if a commit needs more."""
@@ -115,17 +113,15 @@ class DuckdbFile:
         return bool(found.fetchall())
 
     def _state(self, file: duckdb.DuckDBPyConnection) -> tuple[State, bytes]:
+        versions = file.execute(f"SELECT version FROM {OWN}.sync").fetchall()
+        if versions:
+            DUCKDB_STATE.check(versions[0][0], f"the state of a sync in {self._path}", SyncError)
         # As text: duckdb needs another package for the values of TIMESTAMPTZ.
         rows = file.execute(f"SELECT COLUMNS(*)::VARCHAR FROM {OWN}.sync").fetchall()
         stored = file.execute(f"SELECT file FROM {OWN}.structures").fetchall()
         if not rows or not stored:
             raise SyncError(f"{self._path} has no state of a sync: delete its schema {OWN}")
-        version, mode, position, first, second, _, *through = rows[0]
-        if int(version) != VERSION:
-            raise SyncError(
-                f"{self._path} has version {version} of the state of a sync, and this binarrow"
-                f" supports {VERSION}: use the binarrow that wrote it, or a later one"
-            )
+        _, mode, position, first, second, _, *through = rows[0]
         records = {}
         for database, table, status, key, columns, loaded, *details in file.execute(
             f"SELECT * FROM {OWN}.tables"
@@ -205,7 +201,7 @@ class DuckdbFile:
         file.execute(
             f"INSERT INTO {OWN}.sync VALUES (?, ?, ?, ?, ?, now(), ?)",
             [
-                VERSION,
+                DUCKDB_STATE.version,
                 state.mode,
                 state.position.to_json(),
                 *state.markers,

@@ -16,6 +16,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from binarrow.stored_forms import LAKE_STATE
 from binarrow.syncing.errors import SyncError, TableError
 from binarrow.syncing.journal import read_operation, write_operations
 from binarrow.syncing.lake_snapshot import LakeSnapshot
@@ -31,9 +32,6 @@ if TYPE_CHECKING:
     from binarrow.syncing.settings import Settings
     from binarrow.syncing.state_folder import StateFolder
     from binarrow.syncing.table_set import TableSet
-
-VERSION = 1
-"""The version of a position file."""
 
 STEPS = 1 << 20
 """The number of operations that a commit can have: the number of one is commit * STEPS + place."""
@@ -77,7 +75,7 @@ class Lake:
     def _load(self) -> tuple[State, bytes] | None:
         if self._files.has("state.json"):
             raise self._other_kind("parquet")
-        found = self._files.position()
+        found = self._files.position(self._checked)
         if found is None:
             self._remove_old()
             return None
@@ -106,14 +104,10 @@ class Lake:
 
     def _checked(self, position: bytes) -> dict[str, Any]:
         """Parses a position file, checks its kind and version, and sets the ID of the sync."""
-        stored: dict[str, Any] = json.loads(position)
+        shown = f"the state of a sync in {self._files.shown}"
+        stored = LAKE_STATE.parse(position, shown, SyncError)
         if stored["kind"] != self._set.kind:
             raise self._other_kind(stored["kind"])
-        if stored["version"] != VERSION:
-            raise SyncError(
-                f"{self._files.shown} has version {stored['version']} of the state of a sync, and"
-                f" this binarrow supports {VERSION}: use the binarrow that wrote it, or a later one"
-            )
         self._tables.sync_id = stored["sync_id"]
         return stored
 
@@ -209,7 +203,7 @@ class Lake:
                 structures = f"{self._files.new_name('structures', sequence)}.db"
                 self._files.write(structures, copy)
             stored = {
-                "version": VERSION,
+                **LAKE_STATE.stamp,
                 "kind": self._set.kind,
                 "sync_id": self._tables.sync_id,
                 "sequence": sequence,

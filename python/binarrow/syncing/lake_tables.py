@@ -8,6 +8,7 @@ import uuid
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from binarrow._native import BinarrowError, LaterVersionError
 from binarrow.syncing.errors import SyncError, TableError, TargetBusyError
 from binarrow.syncing.names import Name, Selection, shown
 from binarrow.syncing.operations import (
@@ -217,8 +218,10 @@ class LakeTables:
             raise replaced(operation.name)
         return False
 
-    def failed(self, error: Exception, done: str = "written") -> SyncError:
+    def failed(self, error: Exception, done: str = "written") -> BinarrowError:
         """Returns an error without values of cells. `done` is the action that failed."""
+        if isinstance(error, LaterVersionError):
+            return error
         text = self._state.reason(error)
         if "Arrow error" in text or "cast" in text.lower():
             text = f"{type(error).__name__} of a value"

@@ -11,7 +11,7 @@ from binarrow.atomic_file import replace_file, sync
 from binarrow.syncing.lake_folders import OWN, REMOVED, lock_lake, move_away
 
 if TYPE_CHECKING:
-    from collections.abc import Container
+    from collections.abc import Callable, Container
 
     import pyarrow as pa
 
@@ -38,9 +38,12 @@ class LocalState:
     def check(self) -> None:
         """Does nothing: the lock ends with the process."""
 
-    def position(self) -> bytes | None:
-        """Returns the last position file; None if there is none."""
-        return self.peek()
+    def position(self, check: Callable[[bytes], object]) -> bytes | None:
+        """Returns the last position file after a check; None if there is none."""
+        found = self.peek()
+        if found is not None:
+            check(found)
+        return found
 
     def peek(self) -> bytes | None:
         """Returns the last position file; None if there is none."""

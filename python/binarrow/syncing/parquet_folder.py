@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from binarrow.atomic_file import replace_file
+from binarrow.stored_forms import PARQUET_STATE
 from binarrow.syncing.errors import SyncError, TableError
 from binarrow.syncing.lake_folders import OWN, lock_lake
 from binarrow.syncing.lock import Lock
@@ -26,9 +27,6 @@ if TYPE_CHECKING:
 
 HIDDEN = "."
 """The beginning of the name of a file that is not committed: programs that read folders skip it."""
-
-VERSION = 1
-"""The version of the state file."""
 
 
 class ParquetFolder:
@@ -61,12 +59,8 @@ class ParquetFolder:
         except FileNotFoundError:
             self._remove_uncommitted()
             return None
-        stored: dict[str, Any] = json.loads(text)
-        if stored["version"] != VERSION:
-            raise SyncError(
-                f"{self._path} has version {stored['version']} of the state of a sync, and this"
-                f" binarrow supports {VERSION}: use the binarrow that wrote it, or a later one"
-            )
+        shown = f"the state of a sync in {self._path}"
+        stored = PARQUET_STATE.parse(text, shown, SyncError)
         self._sequence, self._structures = stored["sequence"], stored["structures"]
         self._complete(stored)
         self._remove_uncommitted()
@@ -129,7 +123,7 @@ class ParquetFolder:
 
     def _stored(self, state: State, files: list[Path], removed: list[Path]) -> dict[str, Any]:
         return {
-            "version": VERSION,
+            **PARQUET_STATE.stamp,
             **json_of_state(state),
             "files": [str(one.relative_to(self._path)) for one in files],
             "removed": [str(one.relative_to(self._path)) for one in removed],

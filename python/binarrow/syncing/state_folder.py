@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Container
+    from collections.abc import Callable, Container
 
     import pyarrow as pa
 
@@ -35,10 +35,11 @@ class StateFolder(Protocol):
             TargetBusyError: Another one has taken it.
         """
 
-    def position(self) -> bytes | None:
+    def position(self, check: Callable[[bytes], object]) -> bytes | None:
         """Returns the last position file; None if there is none.
 
-        From then on, a commit of a sync that has called this method earlier fails.
+        Calls `check` with its content before anything is written. From then on, a commit of a sync
+        that has called this method earlier fails.
         """
 
     def commit(self, sequence: int, position: bytes) -> None:

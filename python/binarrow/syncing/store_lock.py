@@ -23,6 +23,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from binarrow.atomic_file import replace_file
+from binarrow.stored_forms import STORE_LOCK
 from binarrow.syncing.errors import SyncError, TargetBusyError
 from binarrow.syncing.lock import Lock
 
@@ -147,6 +148,7 @@ class StoreLock:
             tag = None if found is None else found[1]
             if tag is not None and tag != seen:
                 content = _content(found)
+                STORE_LOCK.check(content.get(STORE_LOCK.key), f"the lock of {self._bucket.shown}")
                 if seen is not None and content.get("id") != former:
                     raise self._busy(content)
                 seen, deadline = tag, now() + LEASE
@@ -209,6 +211,7 @@ class StoreLock:
     def _text(self) -> bytes:
         """Returns a unique content for the lock."""
         found = {
+            **STORE_LOCK.stamp,
             "id": self._id,
             "host": socket.gethostname(),
             "process": os.getpid(),

@@ -14,14 +14,15 @@ import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from binarrow.syncing.errors import TargetBusyError
+from binarrow.stored_forms import LAKE_STATE
+from binarrow.syncing.errors import SyncError, TargetBusyError
 from binarrow.syncing.lake_folders import OWN
 from binarrow.syncing.local_files import local_folder
 from binarrow.syncing.store_errors import cause_of, first_line
 from binarrow.syncing.store_lock import StoreLock
 
 if TYPE_CHECKING:
-    from collections.abc import Container
+    from collections.abc import Callable, Container
 
     import pyarrow as pa
 
@@ -83,18 +84,23 @@ class StoreState:
         """Replaces the lock before a request that deletes or copies objects."""
         self._lock.renew()
 
-    def position(self) -> bytes | None:
-        """Returns the last position, and writes the ID of this sync into it.
+    def position(self, check: Callable[[bytes], object]) -> bytes | None:
+        """Returns the last position after a check, and writes the ID of this sync into it.
 
         Also completes removals of folders that were interrupted.
         """
         found = self._bucket.get(f"{OWN}/{POSITION}")
-        stored: dict[str, Any] = {} if found is None else json.loads(found[0])
+        stored: dict[str, Any] = {}
+        if found is not None:
+            shown = f"the state of a sync in {self.shown}"
+            stored = LAKE_STATE.parse(found[0], shown, SyncError)
+            if LAKE_STATE.key in stored:
+                check(found[0])
         self._tag = None if found is None else found[1]
         self._removals = stored.pop(REMOVALS, [])
         self._replace(stored)
         self.check()
-        return json.dumps(stored).encode() if "version" in stored else None
+        return json.dumps(stored).encode() if LAKE_STATE.key in stored else None
 
     def peek(self) -> bytes | None:
         """Returns the last position, for readers; None if there is none."""

@@ -7,8 +7,12 @@ from datetime import datetime
 from typing import Any
 
 from binarrow._native import Position
+from binarrow.syncing.errors import SyncError
 from binarrow.syncing.operations import Record, State
 from binarrow.syncing.schema_text import schema_of_text, text_of_schema
+
+DETAILS = ("reason", "dropped_columns", "unknown_columns", "read_again_from", "lacks_deletes")
+"""The attributes that only some tables have."""
 
 PUBLISHED = "complete_through.json"
 """The file for other programs."""
@@ -52,19 +56,20 @@ def state_of_json(stored: dict[str, Any]) -> State:
 
 def json_of_details(record: Record) -> dict[str, Any]:
     """Returns what only some tables have."""
-    found = {
-        "reason": record.reason,
-        "dropped_columns": record.dropped_columns,
-        "unknown_columns": record.unknown_columns,
-        "read_again_from": record.read_again_from,
-        "lacks_deletes": record.lacks_deletes,
-    }
+    found = {name: getattr(record, name) for name in DETAILS}
     none = Record(record.name, record.schema, ())
     return {name: value for name, value in found.items() if value != getattr(none, name)}
 
 
 def details_of_json(stored: dict[str, Any]) -> dict[str, Any]:
-    """Returns the arguments of a table that `json_of_details` has written."""
+    """Returns the arguments of a table that `json_of_details` has written.
+
+    Raises:
+        SyncError: It has a field that `json_of_details` has not written.
+    """
+    unknown = sorted(stored.keys() - DETAILS)
+    if unknown:
+        raise SyncError(f"the state of a sync is damaged: a table has a field {unknown[0]!r}")
     lists = {name: tuple(stored.get(name, [])) for name in ("dropped_columns", "unknown_columns")}
     return {**stored, **lists}
 

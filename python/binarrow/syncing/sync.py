@@ -124,6 +124,7 @@ def sync(
         SyncError: The sync cannot begin or continue. The message says what to do.
         TargetBusyError: Another process uses the target.
         ConfigError: A keyword is not valid, or the package for the target is missing.
+        LaterVersionError: A later version of binarrow has written the target.
         BinarrowError: The server or its log cannot be read.
     """
     progress = progress if progress is not None else SyncProgress()

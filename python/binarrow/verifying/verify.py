@@ -73,6 +73,7 @@ def verify(
         SyncError: The target was not written by a sync.
         TargetBusyError: Another process uses the target, or the last commit is not complete.
         ConfigError: A keyword is not valid, or the package for the target is missing.
+        LaterVersionError: A later version of binarrow has written the target.
         BinarrowError: The server cannot be read.
     """
     import tempfile
