@@ -19,6 +19,7 @@ from binarrow.spark.live.log_files import FIRST_EVENT_AT
 from binarrow.spark.live.login import login, stream_keywords
 from binarrow.spark.live.place import place_from
 from binarrow.spark.live.server_log import ServerLog
+from binarrow.stored_forms import SERVER_SPLIT
 
 ONE_PER_FILE = 1 << 30
 """More partitions than a log has files."""
@@ -48,14 +49,19 @@ class LiveSplit:
 
     def to_json(self) -> str:
         """Returns the range as text, without secrets."""
-        return json.dumps(asdict(self), sort_keys=True)
+        return json.dumps({**asdict(self), **SERVER_SPLIT.stamp}, sort_keys=True)
 
     @classmethod
     def parse(cls, text: str) -> LiveSplit | None:
-        """Parses the text of :meth:`to_json`; None if the text is of another kind of split."""
+        """Parses the text of :meth:`to_json`; None if the text is of another kind of split.
+
+        Raises:
+            LaterVersionError: A later version of binarrow has stored it.
+        """
         stored = json.loads(text)
         if not isinstance(stored, dict) or "endpoints" not in stored:
             return None
+        stored = SERVER_SPLIT.read(stored, "the range of a server's log")
         endpoints = tuple(Endpoint(**one) for one in stored["endpoints"])
         return cls(endpoints, stored["user"], LiveRange(**stored["range"]))
 

@@ -15,11 +15,13 @@ import json
 from typing import Any
 
 from binarrow import ConfigError, Position
+from binarrow.stored_forms import OFFSET
 
 Offset = dict[str, Any]
-"""A position's stored form, with ``initial``, ``from``, ``resumed`` or ``chunks`` if needed."""
+"""A position's stored form, with a version, and some of the fields of `MARKS`."""
 
-MARKS = ("initial", "from", "resumed", "chunks")
+MARKS = ("initial", "from", "resumed", "chunks", OFFSET.key)
+"""The fields that are not those of a position."""
 
 SHOWN = 5
 """The maximum number of tables that an error names."""
@@ -28,7 +30,7 @@ SHOWN = 5
 def offset_of(position: Position) -> Offset:
     """Returns the offset of a position's base. Equal positions have equal texts for Spark."""
     stored: Offset = json.loads(position.base.to_json())
-    return stored
+    return {**stored, **OFFSET.stamp}
 
 
 def position_of(offset: Offset) -> Position:
@@ -36,7 +38,9 @@ def position_of(offset: Offset) -> Position:
 
     Raises:
         ConfigError: The offset is not from this data source.
+        LaterVersionError: A later version of binarrow has stored it.
     """
+    OFFSET.check(offset.get(OFFSET.key), "the offset of the query")
     stored = {key: value for key, value in offset.items() if key not in MARKS}
     return Position.from_json(json.dumps(stored))
 

@@ -17,9 +17,7 @@ from binarrow.spark.grouping import grouped
 from binarrow.spark.live.log_files import place_of
 from binarrow.spark.live.rows_partition import RowsRange
 from binarrow.spark.messages import spark_message
-
-VERSION = 1
-"""The version of the stored form."""
+from binarrow.stored_forms import LOAD_CHUNKS
 
 DROPPED = ""
 """The identity of a table that does not exist any more."""
@@ -165,19 +163,18 @@ class RowChunks:
     def to_json(self) -> str:
         """Returns the stored form, which contains keys of rows."""
         tables = [{**each.__dict__, "ends": list(each.ends)} for each in self.tables]
-        stored = {**self.__dict__, "v": VERSION, "tables": tables}
+        stored = {**self.__dict__, **LOAD_CHUNKS.stamp, "tables": tables}
         return json.dumps(stored)
 
     @classmethod
-    def from_json(cls, text: str) -> RowChunks:
-        """Parses the stored form.
+    def from_json(cls, text: str, shown: str = "the state of a load") -> RowChunks:
+        """Parses the stored form, whose place is `shown` in messages.
 
         Raises:
-            ValueError: It is not one of this version.
+            LaterVersionError: A later version of binarrow has stored it.
+            ValueError: It is something else.
         """
-        stored = json.loads(text)
-        if not isinstance(stored, dict) or stored.get("v") != VERSION:
-            raise ValueError("it is not a file of this version of binarrow")
+        stored = LOAD_CHUNKS.parse(text, shown)
         tables = tuple(map(_table, stored["tables"]))
         return cls(stored["selected"], tables, stored["is_unchanged"], stored.get("searched", ""))
 

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from urllib.parse import unquote
 
-from binarrow import ConfigError, InputError
+from binarrow import ConfigError, InputError, LaterVersionError
 from binarrow._native import is_uri, shown_uri
 from binarrow.atomic_file import replace_file
 from binarrow.remote_files import absolute, find, open_file, write_file
@@ -57,6 +57,7 @@ class StateFile:
 
         Raises:
             InputError: It cannot be read, or has another content.
+            LaterVersionError: A later version of binarrow has stored it.
         """
         try:
             if is_uri(self._place):
@@ -68,7 +69,9 @@ class StateFile:
         except OSError as error:
             raise self._unreachable(error) from error
         try:
-            return RowChunks.from_json(text.decode())
+            return RowChunks.from_json(text.decode(), f"the state of a load in {self.name}")
+        except LaterVersionError:
+            raise
         except (ValueError, KeyError, TypeError) as error:
             raise InputError(f"{self.name} is not the state of a load: {error}") from None
 

@@ -1,7 +1,7 @@
 """Mirrors in plain Parquet: a folder of versions, and a file with the name of the current one.
 
     orders/
-        current.json                    {"version": 7, "folder": "versions/00000007-5f0c..."}
+        current.json                    {"format_version": 1, "version": 7, "folder": ...}
         versions/00000007-5f0c.../      Parquet files
         versions/00000006-91ab.../      kept for readers until the next version is current
 
@@ -28,6 +28,7 @@ from binarrow import ConfigError
 from binarrow.atomic_file import replace_file, sync
 from binarrow.spark.mirror.fold import Folded
 from binarrow.sql import quoted_name
+from binarrow.stored_forms import PARQUET_MIRROR
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -50,6 +51,7 @@ def read_mirror(spark: SparkSession, path: str) -> DataFrame:
 
     Raises:
         ConfigError: There is no mirror.
+        LaterVersionError: A later version of binarrow has stored it.
     """
     from pyspark.errors import AnalysisException
 
@@ -61,7 +63,7 @@ def read_mirror(spark: SparkSession, path: str) -> DataFrame:
         lines = spark.read.text(_literal(f"{folder}/{CURRENT}"), wholetext=True).collect()
     except AnalysisException as error:
         raise ConfigError(f"there is no mirror in {path}: it has no {CURRENT}") from error
-    return _read(spark, folder, json.loads(lines[0][0]))
+    return _read(spark, folder, _parsed(lines[0][0], path))
 
 
 def local_folder(target: str) -> Path | None:
@@ -133,10 +135,9 @@ class ParquetMirror:
 
     def _current(self) -> dict[str, Any] | None:
         try:
-            current: dict[str, Any] = json.loads((self.path / CURRENT).read_text())
+            return _parsed((self.path / CURRENT).read_text(), str(self.path))
         except FileNotFoundError:
             return None
-        return current
 
     def _publish(self, rows: DataFrame, schema: StructType) -> None:
         before = self._current()
@@ -148,12 +149,26 @@ class ParquetMirror:
             raise ConfigError(
                 f"another query has changed the mirror in {self.path}: run one at a time"
             )
-        pointer = {"version": version, "folder": folder, "schema": json.loads(schema.json())}
+        pointer = {
+            **PARQUET_MIRROR.stamp,
+            "version": version,
+            "folder": folder,
+            "schema": json.loads(schema.json()),
+        }
         replace_file(self.path / CURRENT, json.dumps(pointer).encode())
         kept = {folder, before["folder"] if before else None}
         for each in (self.path / VERSIONS).iterdir():
             if f"{VERSIONS}/{each.name}" not in kept:
                 shutil.rmtree(each, ignore_errors=True)
+
+
+def _parsed(text: str, path: str) -> dict[str, Any]:
+    """Returns the content of the file with the name of the current version.
+
+    Raises:
+        LaterVersionError: A later version of binarrow has stored the mirror.
+    """
+    return PARQUET_MIRROR.parse(text, f"the mirror in {path}")
 
 
 def _read(spark: SparkSession, path: str, current: dict[str, Any]) -> DataFrame:

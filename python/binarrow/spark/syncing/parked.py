@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 from pyspark.errors import PySparkException
 
-from binarrow import ConfigError, SchemaError
+from binarrow import ConfigError, LaterVersionError, SchemaError
 from binarrow.atomic_file import replace_file
+from binarrow.stored_forms import PARKED_TABLES
 from binarrow.syncing.errors import TableError
 from binarrow.syncing.names import Name, shown, split
 
@@ -56,6 +57,8 @@ class ParkedTables:
         """Parks a table after an error of it, if the policy permits it."""
         try:
             yield
+        except LaterVersionError:
+            raise
         except (SchemaError, ConfigError, TableError) as error:
             if self._policy == "stop":
                 raise
@@ -75,7 +78,7 @@ class ParkedTables:
         stored = self._stored()
         assert self._file is not None  # noqa: S101 - the policy needs it
         listed = {shown(one): stored[one] for one in sorted(stored)}
-        content = {"query": self._query, "tables": listed}
+        content = {**PARKED_TABLES.stamp, "query": self._query, "tables": listed}
         self._file.parent.mkdir(parents=True, exist_ok=True)
         replace_file(self._file, json.dumps(content, indent=1).encode())
 
@@ -83,7 +86,7 @@ class ParkedTables:
         if self._reasons is None:
             self._reasons = {}
             if self._file is not None and self._file.exists():
-                content = json.loads(self._file.read_text())
+                content = PARKED_TABLES.parse(self._file.read_bytes(), str(self._file))
                 found = content["tables"] if content["query"] == self._query else {}
                 self._reasons = {split(name): reason for name, reason in found.items()}
                 for name, reason in found.items():

@@ -14,6 +14,8 @@ import logging
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from binarrow.stored_forms import SYNC_PROPERTIES
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -48,6 +50,22 @@ def decoded(properties: Mapping[str, str], key: str, default: Any = None) -> Any
         return text
 
 
+def written_version() -> dict[str, str]:
+    """Returns the property of a new table with the version of its properties."""
+    return {SYNC_PROPERTIES.key: str(SYNC_PROPERTIES.version)}
+
+
+def check_version(properties: Mapping[str, str], target: str) -> None:
+    """Checks the version of the properties of a table.
+
+    Raises:
+        LaterVersionError: A later version of binarrow has written them.
+    """
+    text = properties.get(SYNC_PROPERTIES.key)
+    version = int(text) if text is not None and text.isdecimal() else text
+    SYNC_PROPERTIES.check(version, f"the table {target}")
+
+
 def read_properties(spark: SparkSession, target: str, form: str) -> dict[str, str]:
     """Returns the properties of a table.
 
@@ -64,4 +82,4 @@ def read_properties(spark: SparkSession, target: str, form: str) -> dict[str, st
     return found
 
 
-__all__ = ["decoded", "encoded", "read_properties"]
+__all__ = ["check_version", "decoded", "encoded", "read_properties", "written_version"]

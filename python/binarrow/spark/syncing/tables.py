@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING
 from pyspark.sql.types import StructField, StructType
 
 from binarrow.spark.mirror.table import TableMirror
-from binarrow.spark.syncing.properties import decoded, encoded, read_properties
+from binarrow.spark.syncing.properties import (
+    check_version,
+    decoded,
+    encoded,
+    read_properties,
+    written_version,
+)
 from binarrow.spark.syncing.structures import Structure, Structures
 from binarrow.spark.syncing.table import ENVELOPE, Table
 from binarrow.spark.syncing.versions import VALIDITY_FIELDS, has_versions_since
@@ -78,6 +84,7 @@ class Tables:
         found = {name for name in self.created if name[0] == database}
         for target in self._place.tables(spark, database):
             properties = read_properties(spark, target, self._place.format)
+            check_version(properties, target)
             named = decoded(properties, NAME)
             if properties.get(QUERY) == query and named is not None:
                 found.add(split(str(named)))
@@ -119,7 +126,7 @@ class Tables:
     def _opened(
         self, spark: SparkSession, name: Name, structure: Structure | None, query: str
     ) -> Table | None:
-        properties = {QUERY: query, NAME: encoded(shown(name))}
+        properties = {QUERY: query, NAME: encoded(shown(name)), **written_version()}
         properties |= self._column_changes.properties(structure)
         if structure is not None and self._policies.needs_key:
             properties[KEY] = encoded(structure.key)
@@ -188,6 +195,7 @@ class Tables:
     def _restore(self, name: Name, mirror: TableMirror) -> None:
         """Reads the state of a table, after a check that this query has created it."""
         properties = read_properties(mirror.spark, mirror.name, mirror.format)
+        check_version(properties, mirror.name)
         if properties.get(QUERY) != mirror.properties[QUERY]:
             raise TableError(
                 name,
