@@ -7,6 +7,7 @@ import re
 import sqlite3
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import duckdb
@@ -188,6 +189,17 @@ def test_a_position_in_something_of_this_version(tmp_path: Path) -> None:
         opened.execute("UPDATE binarrow_timelines SET reached = ?", [later])
     opened.close()
     check_refused(lambda: read_history(history), STORED_VERSIONS["position"])
+
+
+def test_the_structures_in_a_target(tmp_path: Path) -> None:
+    """A target contains a history file. No copy of it is left."""
+    history = set_history(written_history(tmp_path), LATER)
+    url = f"duckdb:///{tmp_path}/shop.duckdb"
+    commit(target(url), history.read_bytes())
+    before = content_of(tmp_path)
+    server: Any = SimpleNamespace(variables=lambda *_: {}, flavor="mysql")
+    check_refused(lambda: binarrow.sync(server, url), STORED_VERSIONS["history file"])
+    assert content_of(tmp_path) == before
 
 
 def test_a_read_of_a_log_ignores_its_index(tmp_path: Path) -> None:

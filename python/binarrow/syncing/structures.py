@@ -11,7 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from binarrow._native import Position, SchemaError, TableSchema, TypeOptions
+from binarrow._native import BinarrowError, Position, SchemaError, TableSchema, TypeOptions
 from binarrow.history import SchemaHistory
 from binarrow.syncing.errors import TableError
 from binarrow.syncing.names import Name, Selection, shown, split
@@ -38,12 +38,20 @@ class Structures:
         is_mariadb: bool,
         committed: Position | None = None,
     ) -> None:
-        """Opens the copy in a target, whose position is `committed`, or creates a new history."""
+        """Opens the copy in a target, whose position is `committed`, or creates a new history.
+
+        Raises:
+            LaterVersionError: A later version of binarrow has written the copy.
+        """
         self._file = file
         self._remove()
         if stored is not None:
             file.write_bytes(stored)
-        self.history = SchemaHistory.open(self._file)
+        try:
+            self.history = SchemaHistory.open(self._file)
+        except BinarrowError:
+            self._remove()
+            raise
         self._is_mariadb = is_mariadb
         self._copied = committed
         """A position. The last copy contains all statements before it."""
