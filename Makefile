@@ -102,7 +102,7 @@ test-rust: need-cargo ## Run the Rust tests alone
 test-python: .venv/.develop .venv/.test .venv/.spark servers ## Run the Python, Spark and server tests alone
 	$(BIN)/pytest -n $(WORKERS) --dist loadgroup
 
-# `make test` runs the same tests with the version in .venv. Each other version takes a minute to install, and another one to test.
+# `make test` runs the same tests with 4.3. Each other version takes a minute to install, and another one to test.
 SPARK_VERSIONS ?= 4.0 4.1 4.2
 
 .PHONY: test-spark-versions
