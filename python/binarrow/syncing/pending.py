@@ -90,7 +90,14 @@ class Pending:
             self.add_rows(record, batch)
 
     def add_rows(self, record: Record, batch: pa.RecordBatch) -> None:
-        """Adds changes of a table, in the order of the log."""
+        """Adds changes of a table, in the order of the log.
+
+        Rows are reduced together only if they are compared in the same way: rows of a table that
+        has another key now, or other columns, are rows of another operation.
+        """
+        earlier = self._batches.get(record.name)
+        if earlier is not None and not _has_same_rows(earlier[0], record):
+            self.finish(record.name)
         self._batches.setdefault(record.name, (record, []))[1].append(batch)
         self._rows += batch.num_rows
         self._bytes += batch.nbytes
@@ -135,6 +142,11 @@ class Pending:
         self._operations.append(
             Write(name, record.key, *reduced(changes, record.key, record.schema.names))
         )
+
+
+def _has_same_rows(record: Record, other: Record) -> bool:
+    """True if the changes of both have the same columns and the same key."""
+    return record.key == other.key and record.schema == other.schema
 
 
 __all__ = ["Pending"]
