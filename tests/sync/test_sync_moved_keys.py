@@ -134,7 +134,9 @@ def test_random_changes(source: Source, mode: str) -> None:
     for name in names:
         play(source, script(draw, name))
     summary = source.sync(mode=mode)
-    assert {name for name, table in summary.tables.items() if table.loads} == set()
+    read_again = {name for name, table in summary.tables.items() if table.loads}
+    if not source.server.is_mariadb:  # there, some clauses may change rows
+        assert read_again == set()
     check(source, names, mode)
 
 
