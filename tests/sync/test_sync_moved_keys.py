@@ -77,8 +77,10 @@ def key(draw: random.Random, table: str) -> list[str]:
             [f"ALTER TABLE {table} MODIFY s VARCHAR(9) NOT NULL COLLATE utf8mb4_general_ci"],
             [f"ALTER TABLE {table} MODIFY s VARCHAR(9) NOT NULL COLLATE utf8mb4_bin"],
             [
-                f"ALTER TABLE {table} DROP PRIMARY KEY, ADD COLUMN n INT NOT NULL DEFAULT 4,"
-                f" ADD PRIMARY KEY ({names}, n)",
+                (
+                    f"ALTER TABLE {table} DROP PRIMARY KEY, ADD COLUMN n INT NOT NULL DEFAULT 4,"
+                    f" ADD PRIMARY KEY ({names}, n)"
+                ),
                 rows(draw, table),
                 f"ALTER TABLE {table} DROP PRIMARY KEY, ADD PRIMARY KEY ({names}), DROP COLUMN n",
             ],
