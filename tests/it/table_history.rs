@@ -488,6 +488,25 @@ fn rows_prepared_before_the_start() {
     assert_eq!(lines(&rest), ["insert d.t a=1"]);
 }
 
+#[test]
+fn rows_prepared_before_the_history() {
+    let log = Log::mysql()
+        .with(ddl(1, "CREATE TABLE t (a INT)"))
+        .with([gtid(2), xa("START", "x"), map(T, 1), insert(T, &[1]), xa("END", "x")])
+        .with([xa_prepare("x", false)])
+        .with(ddl(3, "CREATE TABLE u (b INT)"))
+        .with(row(4, U, &[2]))
+        .with([gtid(5), xa("COMMIT", "x"), stop()]);
+    let history = history();
+    let complete = read(vec![log.clone().input("binlog.000001")], with(&history)).ok();
+    let (_, after_first) = complete.batches[0].clone();
+    history.prune(&after_first).unwrap();
+    let start = Start::Position(Box::new((*after_first).clone()));
+    let options = between(with(&history), start, Stop::End);
+    let rest = read(vec![log.input("binlog.000001")], options).ok();
+    assert_eq!(lines(&rest), ["insert d.t a=1"]);
+}
+
 /// The history of a recorded log, from its beginning.
 fn history_for(fixture: &Fixture) -> Arc<SchemaHistory> {
     history_of(match fixture.name.split('-').next().unwrap() {

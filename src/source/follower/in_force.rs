@@ -158,12 +158,18 @@ impl InForce {
         self.view.catalog().lower_case_table_names() != 0
     }
 
-    /// The catalog at another place.
-    pub(super) fn catalog_at(&self, position: &Position) -> Result<Arc<Catalog>> {
-        match &self.history {
-            TableHistory::Shared(history) => history.catalog_at(position),
-            TableHistory::View(_) | TableHistory::Part(..) => Ok(Arc::clone(&self.at_start)),
+    /// The catalog for the rows of an XA transaction that was prepared at a place before the start of the read. If the history
+    /// does not contain the place, it is that at the start: until XA COMMIT, servers refuse statements that would change the
+    /// tables of the transaction.
+    ///
+    /// <https://dev.mysql.com/doc/refman/8.4/en/xa-restrictions.html>
+    pub(super) fn catalog_of_prepared(&self, place: &Position) -> Result<Arc<Catalog>> {
+        if let TableHistory::Shared(history) = &self.history
+            && history.covered()?.iter().any(|timeline| timeline.contains(place))
+        {
+            return history.catalog_at(place);
         }
+        Ok(Arc::clone(&self.at_start))
     }
 
     /// Everything before `position` was read: structures that the history contains up to there are in force from there.

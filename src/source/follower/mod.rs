@@ -17,7 +17,7 @@ mod follow;
 mod in_force;
 
 use super::table_history::TableHistory;
-use super::walk::{Ended, FileBegins, LoneStatement, Statement, Step, Target, Walk, no_file};
+use super::walk::{Ended, FileBegins, LoneStatement, Statement, Step, Target, Walk};
 use crate::baseline::Baseline;
 use crate::binlog::FIRST_EVENT_AT;
 use crate::change::TransactionEnd;
@@ -296,23 +296,12 @@ impl SchemaFollower {
         let index = in_force.prepared.iter().position(|(xid, _)| *xid == range.xid);
         let catalog = match index {
             Some(index) => in_force.prepared.swap_remove(index).1,
-            None => self.catalog_of_prepared(range, here).map_err(|error| {
-                error.advise(
-                    "this XA COMMIT belongs to a transaction that was prepared at that position: begin the history before it, or \
-                     start reading after this XA COMMIT",
-                )
+            None => in_force.catalog_of_prepared(&Position {
+                server: here.server.clone(),
+                ..Position::in_file(range.file.as_str(), range.start)
             })?,
         };
         Ok(Some(Catalogs::of(catalog)))
-    }
-
-    /// The catalog for the rows of an XA transaction that was prepared before the read began.
-    fn catalog_of_prepared(&self, range: &PreparedRange, here: &Position) -> Result<Arc<Catalog>> {
-        let in_force = self.in_force.as_ref().ok_or_else(no_file)?;
-        in_force.catalog_at(&Position {
-            server: here.server.clone(),
-            ..Position::in_file(range.file.as_str(), range.start)
-        })
     }
 
     /// The catalogs of the spans of a segment.
