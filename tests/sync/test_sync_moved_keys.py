@@ -69,8 +69,7 @@ def key(draw: random.Random, table: str) -> list[str]:
             [f"ALTER TABLE {table} DROP PRIMARY KEY, ADD PRIMARY KEY ({names})"],
             [f"ALTER TABLE {table} DROP PRIMARY KEY, ADD PRIMARY KEY ({names})"],
             [
-                f"ALTER TABLE {table} ADD UNIQUE KEY u ({names})",
-                f"ALTER TABLE {table} DROP PRIMARY KEY",
+                f"ALTER TABLE {table} ADD UNIQUE KEY u ({names}), DROP PRIMARY KEY",
                 rows(draw, table),
                 f"ALTER TABLE {table} ADD PRIMARY KEY ({names}), DROP KEY u",
             ],
