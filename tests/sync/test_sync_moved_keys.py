@@ -1,4 +1,4 @@
-"""Keys that change between changes of one commit: the target equals SELECT, and no table is read again.
+"""Keys that change between changes of one commit: the target equals SELECT.
 
 Each case is a table with random changes of rows and of its key. `BINARROW_MOVED_KEYS=500` runs this number of cases for each
 target, server and mode.
@@ -134,10 +134,7 @@ def test_random_changes(source: Source, mode: str) -> None:
     source.sync(mode=mode)
     for name in names:
         play(source, script(draw, name))
-    summary = source.sync(mode=mode)
-    read_again = {name for name, table in summary.tables.items() if table.loads}
-    if not source.server.is_mariadb:  # there, some clauses may change rows
-        assert read_again == set()
+    source.sync(mode=mode)
     check(source, names, mode)
 
 
