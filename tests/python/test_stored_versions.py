@@ -39,7 +39,7 @@ from support.stored_things import (
 REPOSITORY = Path(__file__).parents[2]
 
 ELSEWHERE = {
-    "lock of a sync in an object store": "tests/python/test_versions_in_stores.py",
+    "lock of a sync in an object store": "tests/python/test_stored_versions_in_stores.py",
     "history on a server": "tests/history/test_history_server_store.py",
     "chunks of a load in Spark": "tests/spark/test_spark_stored_versions.py",
     "parked tables of a query": "tests/spark/test_spark_stored_versions.py",
