@@ -19,6 +19,7 @@ from typer.testing import CliRunner
 
 import binarrow
 from binarrow.cli import app
+from support.waiting import WAIT
 
 EXECUTABLE = [sys.executable, "-c", "from binarrow.cli import main; main()"]
 
@@ -266,7 +267,7 @@ def test_a_stream_is_read_as_it_comes(shop):
         lines = [process.stdout.readline() for _ in range(count + 1)]
         assert b"Format_desc" in lines[1]
         process.send_signal(signal.SIGINT)
-        assert process.wait(10) == 130
+        assert process.wait(WAIT) == 130
         assert process.stderr is not None
         assert process.stderr.read() == b""
     finally:

@@ -21,6 +21,7 @@ import binarrow
 from binarrow.cli import app, followed_files
 from binarrow.cli.followed_files import FollowedFiles
 from binarrow.cli.found_lines import found_shape
+from support.waiting import WAIT, until
 
 EXECUTABLE = [sys.executable, "-c", "from binarrow.cli import main; main()"]
 
@@ -56,11 +57,22 @@ def rows(changes: list[Any]) -> list[tuple[Any, ...]]:
     )
 
 
-def drained(files: FollowedFiles, timeout: float = 0.5) -> list[Any]:
+def drained(files: FollowedFiles, timeout: float = 0.0) -> list[Any]:
     listed = []
     while (change := files.poll(timeout)) is not None:
         listed.append(change)
     return listed
+
+
+def read_all(files: FollowedFiles, read: list[Any], wanted: list[Any]) -> None:
+    """Reads the rest of the expected rows, after which there are no more."""
+
+    def count(changes: list[Any]) -> int:
+        return sum(change.num_rows for change in changes)
+
+    until(lambda: read.extend(drained(files)) or count(read) >= count(wanted))
+    assert rows(read) == rows(wanted)
+    assert drained(files) == []
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -71,7 +83,8 @@ def test_every_growth_is_followed_and_rotation(
     rng = random.Random(seed)
     paths = [tmp_path / file.name for file in shop.files]
     paths[0].touch()
-    read = []
+    read: list[Any] = []
+    wanted = list(binarrow.read_binlog(shop.glob, **found_shape()))
     with FollowedFiles([str(paths[0])], None, found_shape()) as files:
         for path, source in zip(paths, shop.files, strict=True):
             data, done = source.read_bytes(), 0
@@ -80,11 +93,9 @@ def test_every_growth_is_followed_and_rotation(
                 with path.open("ab") as file:
                     file.write(data[done : done + size])
                 done += size
-                read += drained(files, 0)
-        read += drained(files)
+                read += drained(files)
+        read_all(files, read, wanted)
         assert str(files.position).startswith("binlog.000002:")
-    wanted = list(binarrow.read_binlog(shop.glob, **found_shape()))
-    assert rows(read) == rows(wanted)
 
 
 @pytest.mark.parametrize(
@@ -104,16 +115,15 @@ def test_each_prefix_is_followed(
     path = tmp_path / source.name
     path.touch()
     data, read = source.read_bytes(), []
+    wanted = list(binarrow.read_binlog(str(source), **found_shape()))
     events = [event for event in binarrow.inspect(str(source)) if not event.compressed]
     with FollowedFiles([str(path)], None, found_shape()) as files:
         for event in events:
             for end in (event.offset + event.size // 2, event.offset + event.size):
                 with path.open("ab") as file:
                     file.write(data[path.stat().st_size : end])
-                read += drained(files, 0)
-        read += drained(files)
-    wanted = list(binarrow.read_binlog(str(source), **found_shape()))
-    assert rows(read) == rows(wanted)
+                read += drained(files)
+        read_all(files, read, wanted)
     assert read
 
 
@@ -126,9 +136,7 @@ def test_latest_begins_at_the_end(shop: Any, tmp_path: Path) -> None:
         position = files.position
         with path.open("ab") as file:
             file.write(data[400_000:])
-        read = drained(files)
-    wanted = list(binarrow.read_binlog(str(path), start=str(position), **found_shape()))
-    assert rows(read) == rows(wanted)
+        read_all(files, [], list(binarrow.read_binlog(path, start=str(position), **found_shape())))
     offset = int(str(position).rpartition(":")[2])
     assert 390_000 < offset <= 400_000
 
@@ -146,7 +154,7 @@ def test_the_command_prints_like_find(shop: Any, tmp_path: Path) -> None:
             file.write(data[300_000:])
         printed += [process.stdout.readline() for _ in wanted[1:]]
         process.send_signal(signal.SIGINT)
-        output, errors = process.communicate(timeout=20)
+        output, errors = process.communicate(timeout=WAIT)
     assert (process.returncode, output) == (130, ""), errors
     assert [line.rstrip("\n") for line in printed] == wanted
     assert json.loads(wanted[0])["committed"].endswith("+09:00")
@@ -189,7 +197,7 @@ def test_files_that_do_not_grow(shop: Any, tmp_path: Path, change: Any, message:
         assert process.stdout is not None
         process.stdout.readline()
         change(path)
-        _, errors = process.communicate(timeout=20)
+        _, errors = process.communicate(timeout=WAIT)
     assert process.returncode == 1
     assert message in errors
     assert "Traceback" not in errors
@@ -206,7 +214,7 @@ def test_a_next_file_before_the_end_is_an_error(
         FollowedFiles([str(path)], None, found_shape()) as files,
         pytest.raises(binarrow.InputError, match=r"--start binlog\.000002:4"),
     ):
-        drained(files, 5)
+        drained(files, WAIT)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-WAIT = 30.0
+from support.waiting import WAIT
 
 
 @dataclass(frozen=True)
