@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import threading
-import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -201,10 +200,7 @@ def told() -> Iterator[list[str]]:
 
 def once_begun(history: SchemaHistory) -> tuple[binarrow.CoveredRange, ...]:
     """The covered range, after a stream has created the history."""
-    deadline = time.monotonic() + live.WAIT
-    while not (covered := history.covered) and time.monotonic() < deadline:
-        time.sleep(0.01)
-    return covered
+    return live.until(lambda: history.covered)
 
 
 def test_a_first_stream_from_now(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing, suppress
@@ -248,10 +247,7 @@ def test_a_lost_snapshot_of_tables_without_a_key(server: Server, source: binarro
         other.execute("LOCK TABLES live.l WRITE")
         for _ in range(ROWS // 10 - 1):
             assert next(changes).table == "k"
-        deadline = time.monotonic() + live.WAIT
-        while not (found := server.query(waiting)):
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
+        found = live.until(lambda: server.query(waiting))
         server.execute(f"KILL {found[0][0]}")
         other.execute("INSERT INTO live.l VALUES (2, 2)", "UNLOCK TABLES")
         with pytest.raises(binarrow.ConfigError, match="no key, and the load was interrupted"):
@@ -315,6 +311,15 @@ def test_other_tables_than_at_the_start(server: Server, source: binarrow.Server)
         next(changes)
 
 
+def until_it_ends_sessions(server: Server) -> None:
+    """Waits until the server ends a session that is idle in a transaction."""
+    with closing(Session(server)) as idle:
+        [(number,)] = idle.query("SELECT CONNECTION_ID()")
+        idle.execute("BEGIN", "SELECT * FROM live.a WHERE id = 1")
+        sql = f"SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE ID = {number}"
+        live.until(lambda: server.query(sql) == [(0,)])
+
+
 def test_settings_of_the_server(server: Server, source: binarrow.Server) -> None:
     """Settings that end transactions or connections, or refuse large queries, have no effect on a load."""
     settings = {
@@ -334,7 +339,7 @@ def test_settings_of_the_server(server: Server, source: binarrow.Server) -> None
             for number, item in enumerate(changes):
                 apply(rows, item)
                 if number == 0:
-                    time.sleep(1.5)
+                    until_it_ends_sessions(server)
     finally:
         server.execute(*(f"SET GLOBAL {name} = DEFAULT" for name in settings))
     assert rows == {**table_of(source, "a"), **table_of(source, "b")}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import random
 import threading
-import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing
@@ -148,16 +147,24 @@ def test_a_replica_that_lags(
 
 def commit_together(server: Server, *statements: str) -> None:
     """Commits transactions in one group, in this order, so that a replica applies them at the same time."""
-    setting = "SET GLOBAL binlog_group_commit_sync_delay = {}"
-    server.execute(setting.format(500_000))
+    delay = "SET GLOBAL binlog_group_commit_sync_delay = {}"
+    count = "SET GLOBAL binlog_group_commit_sync_no_delay_count = {}"
+    server.execute(delay.format(1_000_000), count.format(len(statements)))
+    sessions = (
+        "SELECT INFO FROM information_schema.PROCESSLIST WHERE STATE = 'waiting for handler commit'"
+    )
     threads = []
     for statement in statements:
         threads.append(threading.Thread(target=run_alone, args=(server, statement)))
         threads[-1].start()
-        time.sleep(0.1)
+        live.until(
+            lambda statement=statement: (
+                (statement,) in server.query(sessions) or not threads[-1].is_alive()
+            )
+        )
     for thread in threads:
         thread.join()
-    server.execute(setting.format(0))
+    server.execute(delay.format(0), count.format(0))
 
 
 on_mysql = pytest.mark.parametrize("servers", ["mysql"], indirect=True, scope="module")

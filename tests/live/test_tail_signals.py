@@ -17,6 +17,7 @@ from support import live
 from support.extent import rounds
 from support.live import insert, mark
 from support.servers.servers import Server
+from support.waiting import WAIT
 
 MOMENTS = rounds("BINARROW_SIGNALS", 6, 12)
 """The number of moments at which a signal is sent; 10 000 covers all."""
@@ -210,7 +211,7 @@ def test_nobody_reads_the_output(
         assert process.stderr is not None
         errors = process.stderr.read().decode()
         process.stdout.close()
-        assert process.wait(10) == 128 + number
+        assert process.wait(WAIT) == 128 + number
         position = errors.split("binarrow: continue from ")[1].split()[0]
         assert int(position.split(":")[1]) >= after.offset - 1000
         saved = binarrow.FileCheckpoint(path).load()

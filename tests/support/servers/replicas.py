@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import time
 from collections.abc import Iterator
 
 from support.servers.servers import Server
+from support.waiting import until
 
 PASSWORD = "r3pl"
 
@@ -68,10 +68,7 @@ def receive_all(replica: Server, source: Server) -> None:
     status = "SHOW MASTER STATUS" if source.is_mariadb else "SHOW BINARY LOG STATUS"
     of_replica = "SHOW SLAVE STATUS" if replica.is_mariadb else "SHOW REPLICA STATUS"
     [(file, offset, *_)] = source.query(status)
-    deadline = time.monotonic() + 60
-    while replica.query(of_replica)[0][5:7] != (file, offset):
-        assert time.monotonic() < deadline, "the replica does not receive all"
-        time.sleep(0.02)
+    until(lambda: replica.query(of_replica)[0][5:7] == (file, offset))
 
 
 def stop_applying(replica: Server) -> None:

@@ -17,13 +17,14 @@ import shutil
 import signal
 import subprocess
 import tempfile
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pymysql
+
+from support.waiting import until
 
 # The servers that have every feature; those whose log names no columns; all of them.
 FLAVORS = ("mysql", "mariadb-10.11", "mariadb-11.8")
@@ -132,8 +133,7 @@ class Server:
         """Ends the server at once, as a crash would; the data folder stays until `stop`."""
         if self._is_running():
             os.kill(self.pid, signal.SIGKILL)
-            while _is_alive(self.pid):
-                time.sleep(0.01)
+            until(lambda: not _is_alive(self.pid))
         self._session = None
 
     def restart(self, *, crash: bool = False) -> None:
@@ -267,8 +267,7 @@ class Session:
         [(number,)] = self.query("SELECT CONNECTION_ID()")
         self.close()
         other = Session(self._server)
-        while not other.is_gone(number):
-            time.sleep(0.002)
+        until(lambda: other.is_gone(number))
         other.close()
 
     def is_gone(self, connection: int) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, field
 from random import Random
 
@@ -10,6 +9,7 @@ import pymysql
 
 from support.oracles.table_structures import Oracle, TableStructure
 from support.servers.servers import Server, Session
+from support.waiting import until
 from support.workloads.ddl_random import DATABASES, RandomDdl
 from support.workloads.ddl_statements import Statement
 
@@ -19,8 +19,6 @@ Name = tuple[str, str]
 ALL_EVERY = 25
 
 LOCK_WAIT_TIMEOUT = 1205
-PATIENCE = 100
-"""Attempts of a statement with NOWAIT."""
 
 
 @dataclass(frozen=True)
@@ -89,17 +87,21 @@ class Player:
         return self.oracle.create_statements(DATABASES)
 
     def run(self, sql: str) -> str | None:
-        for _ in range(PATIENCE):
+        """Runs a statement; returns the server's error."""
+        errors: list[str] = []
+
+        def has_ended() -> bool:
             try:
                 self.session.execute(sql)
             except pymysql.err.Error as error:
                 # Another thread of the server has the table open for a moment.
                 if error.args[0] == LOCK_WAIT_TIMEOUT and "NOWAIT" in sql:
-                    time.sleep(0.1)
-                    continue
-                return str(error)
-            return None
-        return "the table remains locked"
+                    return False
+                errors.append(str(error))
+            return True
+
+        until(has_ended)
+        return errors[0] if errors else None
 
     def note(
         self,

@@ -12,7 +12,6 @@ import contextlib
 import itertools
 import random
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -24,6 +23,7 @@ import pymysql
 
 from support.oracles.cells import Cell
 from support.servers.servers import Server, Session
+from support.waiting import pause_at_random
 from support.workloads import values
 from support.workloads.table import Column, Table, quote
 
@@ -244,7 +244,7 @@ class Storm:
                     )
                 while not self._stopping.is_set():
                     self._one(rng, session)
-                    time.sleep(rng.uniform(0, LONGEST_PAUSE))
+                    pause_at_random(rng, LONGEST_PAUSE)
         except BaseException as error:  # noqa: BLE001 - raised again by `finish`
             self.failures.append(error)
 

@@ -21,7 +21,6 @@ What a comparison has to know:
 from __future__ import annotations
 
 import random
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -29,6 +28,7 @@ from dataclasses import dataclass, field
 import pymysql
 
 from support.servers.servers import Server, Session
+from support.waiting import until
 from support.workloads import values
 from support.workloads.table import Column, Table
 from support.workloads.type_tables import (
@@ -437,20 +437,19 @@ class Workload:
         if self.rng.random() < 0.4:
             session = self.after(session)
         statement = f"XA {'COMMIT' if committed else 'ROLLBACK'} {one.xid}"
-        for _ in range(200):
+
+        def decided() -> str | None:
             try:
                 session.execute(statement)
-                break
             except pymysql.err.MySQLError as error:
                 if error.args[0] == XA_RBROLLBACK:  # it had changed nothing, its session is closed
-                    committed = False
-                    break
+                    return "rolled back"
                 if error.args[0] != XAER_NOTA:  # else the disconnection has not been noticed yet
                     raise
-                time.sleep(0.02)
-        else:
-            message = f"no prepared transaction {one.xid}"
-            raise RuntimeError(message)
+                return None
+            return "as requested"
+
+        committed = until(decided) == "as requested" and committed
         one.session = session
         self.release(one, committed=committed)
 
