@@ -23,6 +23,7 @@ from binarrow.cli.app import app
 from support import live
 from support.oracles.duckdb_tables import read_target
 from support.sync_source import Source
+from support.waiting import WAIT
 
 SERVERS = ["mysql"]
 KINDS = ["duckdb"]
@@ -69,7 +70,7 @@ def test_the_process_does_not_import_pandas(shop: Source) -> None:
             assert "pandas" not in sys.modules
     """
     command = [sys.executable, "-c", code, *arguments(shop, "--once")[len(EXECUTABLE) - 1 :]]
-    ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=WAIT)
     assert (ran.returncode, ran.stderr) == (0, "")
     shop.check("shop.t")
 
@@ -89,7 +90,7 @@ def test_lines_of_json(shop: Source) -> None:
         shop.execute("DELETE FROM t WHERE id = 2", "CREATE TABLE u (id INT PRIMARY KEY)")
         live.until(lambda: rows(shop) == 2)
         process.send_signal(signal.SIGINT)
-        output, errors = process.communicate(timeout=20)
+        output, errors = process.communicate(timeout=WAIT)
     finally:
         process.kill()
         process.wait()
@@ -142,7 +143,7 @@ def test_signals(shop: Source, number: signal.Signals) -> None:
         live.until(lambda: rows(shop) == 2)
         shop.execute("INSERT INTO t VALUES (3, 3)")
         process.send_signal(number)
-        output, errors = process.communicate(timeout=20)
+        output, errors = process.communicate(timeout=WAIT)
     finally:
         process.kill()
         process.wait()
@@ -165,7 +166,7 @@ def test_metrics(shop: Source) -> None:
         line = process.stderr.readline()
         assert line.startswith("binarrow: metrics: http://127.0.0.1:")
         url = line.split()[-1]
-        with urllib.request.urlopen(url, timeout=10) as answer:
+        with urllib.request.urlopen(url, timeout=WAIT) as answer:
             assert b"binarrow_reconnects_total 0" in answer.read()
         ran = run(shop, "--once", "--metrics", url.removesuffix("/metrics").removeprefix("http://"))
         assert ran.returncode == 2
@@ -208,7 +209,7 @@ def test_interrupted_screen(shop: Source) -> None:
         with contextlib.suppress(OSError):  # the terminal is closed
             while chunk := os.read(controller, 1 << 16):
                 shown += chunk
-        output, _ = process.communicate(timeout=20)
+        output, _ = process.communicate(timeout=WAIT)
     finally:
         process.kill()
         process.wait()
@@ -225,7 +226,11 @@ def test_progress(shop: Source) -> None:
     """On a terminal, stderr shows the number of rows and the position."""
     controller, terminal = pty.openpty()
     ran = subprocess.run(
-        arguments(shop, "--once"), stdout=subprocess.PIPE, stderr=terminal, check=False, timeout=60
+        arguments(shop, "--once"),
+        stdout=subprocess.PIPE,
+        stderr=terminal,
+        check=False,
+        timeout=WAIT,
     )
     os.close(terminal)
     shown = os.read(controller, 1 << 20).decode()
@@ -242,24 +247,24 @@ def rows(shop: Source) -> int:
 
 
 def test_a_busy_target(shop: Source) -> None:
-    """Another process has the file open: the commit waits, and then says so."""
+    """Another process has the file open: the commit waits until it is closed, or says so."""
     shop.sync()
     shop.execute("INSERT INTO t VALUES (2, 2)")
-    holder = "import duckdb, sys, time; f = duckdb.connect(sys.argv[1], read_only=True); print(1, flush=True); time.sleep(float(sys.argv[2]))"
-    for seconds, timeout, code in ((60, "0.3s", 3), (0.6, "30s", 0)):
-        process = subprocess.Popen(
-            [sys.executable, "-c", holder, str(shop.file), str(seconds)], stdout=subprocess.PIPE
-        )
-        try:
-            assert process.stdout is not None
-            process.stdout.readline()
-            ran = run(shop, "--once", "--busy-timeout", timeout)
-        finally:
-            process.kill()
-            process.wait()
-            process.stdout.close()
-        assert ran.returncode == code, ran.stderr
-        assert ("close it there" in ran.stderr) == (code == 3)
+    holder = "import duckdb, sys; f = duckdb.connect(sys.argv[1], read_only=True); print(flush=True); sys.stdin.read()"
+    with subprocess.Popen(
+        [sys.executable, "-c", holder, str(shop.file)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        ran = run(shop, "--once", "--busy-timeout", "0.3s")
+        assert ran.returncode == 3, ran.stderr
+        assert "close it there" in ran.stderr
+        with shop.syncing(busy_timeout=WAIT) as progress:
+            live.until(lambda: progress.stats().errors["target"])
+            process.communicate()
+            live.until(lambda: rows(shop) == 2)
     shop.check("shop.t")
 
 
@@ -324,7 +329,7 @@ def test_a_full_disk(shop: Source) -> None:
     )
     once = arguments(shop, "--once", "--on-table-error", "park")
     limited = ["bash", "-c", 'ulimit -f 900; exec "$@"', "bash", *once]
-    ran = subprocess.run(limited, capture_output=True, text=True, check=False, timeout=60)
+    ran = subprocess.run(limited, capture_output=True, text=True, check=False, timeout=WAIT)
     assert (ran.returncode, ran.stderr.count("\n")) == (1, 1), ran.stderr
     assert "cannot be" in ran.stderr
     assert read_target(shop.file, "shop.t") == before
@@ -392,7 +397,7 @@ def test_a_parked_table(shop: Source) -> None:
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=WAIT,
     )
     assert ran.returncode == 4
     assert "shop.t is parked, other tables continue: shop.t was emptied" in ran.stderr

@@ -369,8 +369,8 @@ def test_a_tree_with_deletes_all_the_time(unlogged_source: Source, mode: Mode) -
 
     given = {"mode": mode, "every": 0.1, "max_rows_per_second": 1000}
     with source.syncing(**given, on_commit=follow):
-        live.until(lambda: "incomplete" in status, 30)
-        live.until(lambda: status[-1] == "followed", 30)
+        live.until(lambda: "incomplete" in status)
+        live.until(lambda: status[-1] == "followed")
         assert thread.is_alive()
         ended.set()
         thread.join()

@@ -11,10 +11,11 @@ import os
 import random
 import subprocess
 import sys
-import time
+from typing import Any
 
 from support.extent import rounds
 from support.sync_source import Source
+from support.waiting import WAIT, pause_at_random, until
 from support.workloads.many_tables import Writer, many_tables
 from support.workloads.sync_storm import TABLES, Storm, created
 
@@ -64,13 +65,14 @@ def test_kills(source: Source) -> None:
                 process = subprocess.Popen(
                     [*command, "--every", "0.1"], stdout=subprocess.DEVNULL, stderr=output
                 )
-            begin = time.monotonic()
             # On a slow machine, most kills would happen before a commit. Therefore half of the kills wait for a commit.
             last = source.last_commit if GIVEN and chosen.random() < 0.5 else None
-            while process.poll() is None and source.last_commit == last:
-                time.sleep(0.02)
-                assert time.monotonic() - begin < (600 if GIVEN else 30)
-            time.sleep(chosen.uniform(0.0, longest))
+
+            def has_committed(process: Any = process, last: object = last) -> bool:
+                return process.poll() is not None or source.last_commit != last
+
+            until(has_committed, 10 * WAIT if GIVEN else WAIT)
+            pause_at_random(chosen, longest)
             assert process.poll() is None, messages.read_text()
             process.kill()
             process.wait()

@@ -5,6 +5,7 @@ The foreign keys are texts whose effects sync does not compute.
 
 from __future__ import annotations
 
+import itertools
 import threading
 from contextlib import closing
 
@@ -259,9 +260,13 @@ def test_deletes_all_the_time(source: Source, *, once: bool, reloads: bool) -> N
 
     def delete() -> None:
         with closing(Session(source.server, database="shop")) as session:
-            for number in range(600):
-                session.execute(f"INSERT INTO c VALUES ({number + 10}, 'k{number}', 0)")
-                session.execute(f"DELETE FROM p WHERE id = 'k{number}'")
+            for number in itertools.count():
+                key = f"'k{number % 600}'"
+                session.execute(
+                    f"INSERT IGNORE INTO p VALUES ({key})",
+                    f"INSERT INTO c VALUES ({number + 10}, {key}, 0)",
+                    f"DELETE FROM p WHERE id = {key}",
+                )
                 if ended.wait(0.05):
                     return
 
@@ -279,7 +284,7 @@ def test_deletes_all_the_time(source: Source, *, once: bool, reloads: bool) -> N
         source.sync(on_commit=note)
     else:
         with source.syncing(every=0.3, on_commit=note):
-            live.until(is_repaired, 20)
+            live.until(is_repaired)
     assert thread.is_alive()
     ended.set()
     thread.join()

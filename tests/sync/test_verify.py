@@ -9,7 +9,6 @@ import os
 import random
 import shutil
 import threading
-import time
 from collections import Counter
 from contextlib import closing
 
@@ -258,8 +257,7 @@ def test_busy_server(source: Source) -> None:
         for each in (None, thread):
             if each is not None:
                 each.start()
-            deadline = time.monotonic() + 1.0
-            while time.monotonic() < deadline:
+            for _ in range(3):
                 summary = source.verify()
                 assert set(results(summary).values()) == {"MATCH"}, [
                     one.reason for one in summary.tables.values()
