@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,8 +13,9 @@ import pytest
 from support.clean_install import install
 from support.documents import PAGES, blocks, environment, example, examples, run, statements
 from support.servers.servers import Server
+from support.waiting import until
 
-SECONDS = 60
+SECONDS = 240
 
 # The examples run in the environment of the tests, too; the packages of a clean environment are those of test_extras.py.
 pytestmark = pytest.mark.thorough(
@@ -103,20 +103,20 @@ def test_from_nothing_to_a_mirror(
         )
     try:
         reader = within(tmp_path, example("python", "mirror"))
-        version = b""
+        current = tmp_path / "lake" / "orders" / "current.json"
+        versions = [b""]
+
+        def is_mirrored() -> bool:
+            assert process.poll() is None, errors.read_text()
+            if not current.exists() or current.read_bytes() == versions[-1]:
+                return False
+            versions.append(current.read_bytes())
+            exec(reader, {})
+            return shown(capsys.readouterr().out) == selected(server)
+
         for changes in ([], CHANGES):
             server.execute(*changes)
-            expected, rows = selected(server), None
-            deadline = time.monotonic() + SECONDS
-            while rows != expected and time.monotonic() < deadline:
-                assert process.poll() is None, errors.read_text()
-                time.sleep(0.1)
-                current = tmp_path / "lake" / "orders" / "current.json"
-                if current.exists() and current.read_bytes() != version:
-                    version = current.read_bytes()
-                    exec(reader, {})
-                    rows = shown(capsys.readouterr().out)
-            assert rows == expected, errors.read_text()
+            until(is_mirrored, SECONDS, errors.read_text)
     finally:
         process.kill()
         process.wait()

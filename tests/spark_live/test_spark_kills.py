@@ -13,7 +13,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,8 +25,8 @@ import pytest
 from binarrow import Position
 from support import live
 from support.extent import rounds
-from support.live import until
 from support.servers.servers import Server
+from support.waiting import pause_at_random, until
 from support.workloads.spark_load import GRANT, ORDERS, TABLE, Load, selected
 
 KILLS = rounds("BINARROW_KILLS", 1, 1)
@@ -162,7 +161,7 @@ def test_killed_at_random_moments(tmp_path: Path) -> None:
             for _ in range(KILLS - 1):
                 with killed_at_last(Query(tmp_path, server)) as query:
                     query.until_started()
-                    time.sleep(rng.uniform(0, LONGEST))
+                    pause_at_random(rng, LONGEST)
                     assert query.process.poll() is None
             until(lambda: load.transactions > 300)
         with live.reach(server) as connection:

@@ -15,6 +15,7 @@ from binarrow.spark import apply_changes, read_mirror, register, table_of
 from binarrow.spark.live.row_ranges import RowChunks, TableChunks
 from support import live
 from support.servers.servers import Server
+from support.waiting import pause_at_random
 from support.workloads.spark_load import GRANT, ORDERS, TABLE, Load, selected
 
 WAIT = 120.0
@@ -81,17 +82,14 @@ def test_the_mirror_is_the_table(spark: Any, orders: Server, tmp_path: Path) -> 
     """The query is stopped at random moments while it loads, and the table changes all the time."""
     draw = random.Random(3)
     with Load(orders, seed=4, pause=0.02):
+        for _ in range(2):
+            query = stream(spark, orders, tmp_path)
+            live.until(lambda: offsets_of(tmp_path), WAIT)
+            pause_at_random(draw, 0.6, 0.1)
+            query.stop()
         query = stream(spark, orders, tmp_path)
-        deadline = time.monotonic() + WAIT
-        stops = 0
-        while not (offsets_now := offsets_of(tmp_path)) or "chunks" in offsets_now[-1]:
-            assert time.monotonic() < deadline
-            assert query.exception() is None
-            time.sleep(draw.uniform(0.1, 0.6))
-            if stops < 2 and offsets_now:
-                stops += 1
-                query.stop()
-                query = stream(spark, orders, tmp_path)
+        live.until(lambda: query.exception() or "chunks" not in offsets(tmp_path)[-1], WAIT)
+        assert query.exception() is None
         query.stop()
     query = stream(spark, orders, tmp_path, once=True)
     query.awaitTermination()

@@ -19,6 +19,7 @@ from binarrow.spark.live import lag
 from support import live
 from support.documents import example
 from support.servers.servers import Server
+from support.waiting import WAIT
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -57,7 +58,7 @@ def reading(session: SparkSession, server: Server, **more: Any) -> DataFrame:
 
 
 def samples(url: str, query: str) -> Samples:
-    with urllib.request.urlopen(url, timeout=10) as answer:
+    with urllib.request.urlopen(url, timeout=WAIT) as answer:
         text = answer.read().decode()
     return {
         (one.name, one.labels.get("source", "")): one.value

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import random
 import threading
-import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -48,9 +47,8 @@ class Writer(threading.Thread):
 
     def run(self) -> None:
         try:
-            while not self.over.is_set():
+            while not self.over.wait(0.01):
                 self.play(1)
-                time.sleep(0.01)
         except Exception as error:  # noqa: BLE001 - raised again at the end
             self.error = error
 

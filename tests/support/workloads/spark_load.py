@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import threading
-import time
 from types import TracebackType
 from typing import Any
 
@@ -36,9 +35,8 @@ class Load(threading.Thread):
 
     def run(self) -> None:
         try:
-            while not self._over.is_set():
+            while not self._over.wait(self._pause):
                 self.play(1)
-                time.sleep(self._pause)
         except Exception as error:  # noqa: BLE001 - raised again at the end
             self._error = error
 
