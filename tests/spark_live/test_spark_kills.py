@@ -112,7 +112,8 @@ def anchor(folder: Path) -> Position:
     """The start of the query, from its checkpoint."""
     lines = (folder / "checkpoint" / "offsets" / "0").read_text().splitlines()
     [offset] = [json.loads(line) for line in lines if '"from"' in line]
-    return Position.from_json(json.dumps(offset["from"]))
+    position = {key: value for key, value in offset["from"].items() if key != "offset_version"}
+    return Position.from_json(json.dumps(position))
 
 
 def raw(folder: Path, schema: pa.Schema) -> pa.Table:
