@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import random
 import threading
-import time
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.errors import StreamingQueryException
 
 import binarrow
 from binarrow import ConfigError
@@ -103,9 +104,8 @@ def test_crashes(
 
 def _wait(query: Any, seconds: float) -> None:
     """Waits for the crash of a query, or a part of the time."""
-    end = time.monotonic() + seconds
-    while query.isActive and time.monotonic() < end:
-        time.sleep(0.1)
+    with suppress(StreamingQueryException):
+        query.awaitTermination(seconds)
     assert query.exception() is None or "CrashError" in str(query.exception()), query.exception()
 
 
