@@ -50,7 +50,10 @@ fn large_events_one_after_the_other() {
         let mut options = ReadOptions { threads: 16, ..ReadOptions::default() };
         options.decode.limits.rows = 100;
         let mut reader = Reader::try_new(vec![InputFile::at_path(path, 1)], options).unwrap();
-        std::thread::sleep(Duration::from_secs(1)); // by then the maximum is read ahead
+        // The maximum is read ahead.
+        while !other_threads_wait() {
+            std::thread::sleep(Duration::from_millis(10));
+        }
         while reader.next_batch().unwrap().is_some() {}
         report(reader.stats().transactions);
         return;
@@ -72,6 +75,18 @@ fn large_events_one_after_the_other() {
     let (peak, counted) = run("memory::large_events_one_after_the_other", &path);
     assert_eq!(counted, COUNT);
     assert!(peak < 450 << 20, "the peak was {} MiB", peak >> 20);
+}
+
+/// True if all other threads of this process wait for something.
+fn other_threads_wait() -> bool {
+    let own = std::fs::read_link("/proc/thread-self").unwrap();
+    let threads = std::fs::read_dir("/proc/self/task").unwrap().map(|entry| entry.unwrap());
+    threads.filter(|entry| Some(&*entry.file_name()) != own.file_name()).all(|entry| {
+        // A thread that has ended meanwhile waits for nothing.
+        let stat = std::fs::read_to_string(entry.path().join("stat")).unwrap_or_default();
+        // The state follows the name of the thread, which is in parentheses.
+        stat.rsplit_once(") ").is_none_or(|(_, state)| state.starts_with('S'))
+    })
 }
 
 /// H4, H6, H10, H14, H17, H18, H23
