@@ -64,7 +64,8 @@ def altered(
     columns = [f"c{index}" for index in range(len(afters))]
     definitions = ", ".join(f"{column} {before}" for column in columns)
     session.execute(
-        f"CREATE TABLE {table} (id INT PRIMARY KEY AUTO_INCREMENT, k INT, {definitions}) ENGINE=InnoDB"
+        f"CREATE TABLE {table} (id INT PRIMARY KEY AUTO_INCREMENT, k INT, {definitions})"
+        " ENGINE=InnoDB ROW_FORMAT=DYNAMIC"
     )
     mode = session.query("SELECT @@sql_mode")[0][0]
     session.execute("SET sql_mode = ''")
@@ -148,6 +149,9 @@ def session(request: pytest.FixtureRequest) -> Iterator[tuple[Server, Session]]:
     name = str(request.param).replace("-", "_").replace(".", "_")
     server: Server = request.getfixturevalue(name)
     server.execute("DROP DATABASE IF EXISTS types", "CREATE DATABASE types CHARACTER SET utf8mb4")
+    if server.flavor == "mysql-5.6":
+        # In the older format, a row with 20 long columns of one table is too large.
+        server.execute("SET GLOBAL innodb_file_format = Barracuda")
     session = server.connect(database="types")
     session.execute("SET time_zone = '+05:00'")
     yield server, session
