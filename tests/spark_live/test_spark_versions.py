@@ -11,6 +11,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -38,8 +39,15 @@ TABLE = "versions.t"
 
 
 @pytest.fixture(scope="module")
-def logged(mysql: Server) -> Server:
-    mysql.execute(
+def logged() -> Iterator[Server]:
+    """A server whose log, which is read from its beginning, has nothing of other tests."""
+    with Server.start("mysql") as server:
+        write(server)
+        yield server
+
+
+def write(server: Server) -> None:
+    server.execute(
         "CREATE DATABASE versions",
         f"CREATE TABLE {TABLE} (id INT PRIMARY KEY, name VARCHAR(20), at TIMESTAMP(3), day DATE)",
         f"INSERT INTO {TABLE} VALUES (1, 'one', '2026-11-22 06:00:00.123', '2026-11-22'), (2, NULL, NULL, NULL)",
@@ -49,7 +57,6 @@ def logged(mysql: Server) -> Server:
         "CREATE USER versions@'%' IDENTIFIED BY 'v3rsions'",
         "GRANT REPLICATION SLAVE, REPLICATION CLIENT, SELECT ON *.* TO versions@'%'",
     )
-    return mysql
 
 
 def as_json(table: pa.Table) -> list[dict[str, Any]]:
