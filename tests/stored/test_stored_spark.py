@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from binarrow import Position
+from binarrow import Position, SchemaHistory
 from binarrow.spark import decoder
 from binarrow.spark.live.login import login
 from binarrow.spark.schema import server_schema
@@ -57,7 +57,7 @@ def continued(
     before = query.offsets()
     assert query.run() > 1
     table = MOMENTS[moment][0]
-    assert query.rows() == server.query(f"SELECT * FROM shop.{table} ORDER BY id")
+    assert query.rows() == server.query(f"SELECT * FROM {table} ORDER BY id")
     assert query.offsets()[: len(before)] == before
     assert Query(spark, server, folder / moment, moment).run() == 0
     return query, before
@@ -82,6 +82,24 @@ def test_latest_is_the_same_place(spark: SparkSession, server: Server, tmp_path:
     continued(spark, server, tmp_path, "latest")
 
 
+@archives_with("repeated")
+def test_a_history_is_continued(spark: SparkSession, server: Server, tmp_path: Path) -> None:
+    """A batch is repeated whose columns only the table history names, and later statements are added to it."""
+    history = f"sqlite:///{tmp_path}/repeated/history.db"
+    before = statements_of(history)
+    assert before
+    continued(spark, server, tmp_path, "repeated")
+    after = statements_of(history)
+    assert after[: len(before)] == before
+    assert len(after) > len(before)
+
+
+def statements_of(history: str) -> list[str]:
+    """Returns the statements of a table history."""
+    with SchemaHistory.open(history) as opened:
+        return [change.statement for change in opened.changes("old", "t")]
+
+
 @archives_with(SPLITS)
 def test_ranges(spark: SparkSession, server: Server, tmp_path: Path) -> None:
     """The stored ranges of the log have its changes."""
@@ -94,7 +112,7 @@ def test_ranges(spark: SparkSession, server: Server, tmp_path: Path) -> None:
     assert len(rows) > 1
     declared = server_schema(login(url_of(server), {"password": SECRET}), "shop.orders")
     ranges = spark.createDataFrame(rows, "path string, start long, stop long, split string")
-    decode = decoder("shop.orders", declared, password=SECRET)
+    decode = decoder("shop.orders", declared, password=SECRET, tls="disabled")
     found = [tuple(row) for row in ranges.mapInArrow(decode, declared).collect()]
     stop = Position.from_json(json.loads(rows[-1][3])["range"]["stop"])
     with connected(server).stream(

@@ -2,6 +2,8 @@
 
 loading    inside a load of the existing rows: a batch is in the mirror, and not in the checkpoint
 latest     in the first batch, before changes are made: only its offset contains the place "latest"
+repeated   a batch is in the mirror, and not in the checkpoint; only the table history names its columns
+mirror     in the log, in Delta or Iceberg: a batch is in the mirror, and not in the checkpoint
 """
 
 from __future__ import annotations
@@ -12,9 +14,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from binarrow import SchemaHistory
 from binarrow.spark import apply_changes, read_mirror, register, splits
 from binarrow.spark.live.read_limit import IS_LIMITED
 from support.servers.servers import Server
+from support.stored.consumer import connected
 from support.sync_source import SECRET
 
 if TYPE_CHECKING:
@@ -23,9 +27,10 @@ if TYPE_CHECKING:
 WAIT = 240
 
 MOMENTS = {
-    "loading": ("orders", "snapshot"),
-    "latest": ("later", "latest"),
-    "mirror": ("orders", "earliest"),
+    "loading": ("shop.orders", "snapshot"),
+    "latest": ("shop.later", "latest"),
+    "repeated": ("old.t", "earliest"),
+    "mirror": ("shop.orders", "earliest"),
 }
 """The table of each query, and where it starts."""
 
@@ -55,7 +60,7 @@ class Query:
         self.options = {
             "url": url_of(server),
             "password": SECRET,
-            "table": f"shop.{table}",
+            "table": table,
             "startingOffsets": start,
             "numPartitions": "1",
         }
@@ -67,6 +72,13 @@ class Query:
             }
         elif IS_LIMITED:
             self.options["maxBytesPerTrigger"] = "3000"
+        if moment == "repeated":
+            self.options |= {"history": self.history, "schemaChangePolicy": "project"}
+
+    @property
+    def history(self) -> str:
+        """The URL of the table history."""
+        return f"sqlite:///{self.folder}/history.db"
 
     def run(self, crash: Callable[[int, str], bool] = lambda _batch, _step: False) -> int:
         """Runs to the end of the log, or until a condition is true. Returns the number of batches."""
@@ -109,6 +121,10 @@ class Query:
         ordered = sorted(files, key=lambda file: int(file.name))
         return [json.loads(file.read_text().splitlines()[-1]) for file in ordered]
 
+    def commits(self) -> int:
+        """Returns the number of batches that the checkpoint contains as complete."""
+        return len([*(self.folder / "checkpoint" / "commits").glob("[0-9]*")])
+
 
 def renew_identities(state: Path, server: Server) -> list[dict[str, Any]]:
     """Replaces the times at which tables were created, and returns the stored tables of a load.
@@ -143,6 +159,21 @@ def stop_latest(spark: SparkSession, server: Server, folder: Path) -> None:
     query.run(lambda batch, step: (batch, step) == (0, "before"))
     [offset] = query.offsets()
     assert "from" in offset
+
+
+def stop_repeated(spark: SparkSession, server: Server, folder: Path) -> None:
+    """Stops after the first batch with changes of a table whose columns the log does not name."""
+    query = Query(spark, server, folder / "repeated", "repeated")
+    query.folder.mkdir(parents=True)
+    # A history that the query begins would have no structures of earlier changes.
+    source = connected(server)
+    begin = source.file_start(source.binlogs()[0].name)
+    with SchemaHistory.open(query.history) as history:
+        source.range_end(begin, stop=begin, history=history)
+    query.run(lambda _, step: step == "after" and bool(query.rows()))
+    assert len(query.offsets()) == query.commits() + 1
+    for lock in query.folder.glob("*.lock"):  # it names this machine
+        lock.unlink()
 
 
 def stop_mirror(spark: SparkSession, server: Server, folder: Path, form: str) -> None:

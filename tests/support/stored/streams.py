@@ -152,7 +152,6 @@ def read_with_histories(server: Server, folder: Path) -> None:
     for lock in consumer.folder.glob("*.lock"):  # it names this machine
         lock.unlink()
     consumer.note(kind="history")
-    server.execute(*orders.without_names(orders.OLD_LATER, is_mariadb=server.is_mariadb))
 
 
 def store_url(server: Server) -> str:
