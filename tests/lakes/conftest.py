@@ -42,7 +42,7 @@ if FORMAT == "parquet":
             "test_spark_sync_policies.py",
             "test_spark_sync_versions.py",
         ),
-        *("test_spark_sync_reload.py", "test_spark_sync_statements.py"),
+        *("test_spark_sync_reload.py", "test_spark_sync_statements.py", "test_stored_lakes.py"),
     ]
 
 
