@@ -53,6 +53,8 @@ SCHEDULES = rounds("BINARROW_SCHEDULES", 60, 150)
 SEED = int(os.environ.get("BINARROW_SEED", "10"))
 
 ROTATE, FORMAT_DESCRIPTION, STOP = 4, 15, 3
+FIRST_EVENTS = (FORMAT_DESCRIPTION, 35)
+"""The types of the first events of a file: the second one contains the GTIDs before the file."""
 IN_USE = 17
 """The offset of the in-use flag in a format description."""
 
@@ -74,14 +76,19 @@ class Log:
         )
 
     def up_to(self, count: int) -> Log:
-        """The first `count` events; a file that is followed by another one is complete."""
+        """The first `count` events; a file that is followed by another one is complete.
+
+        A server begins the next file at once, and writes its first two events together. With the second one, the
+        position moves to the file.
+        """
         files, left = [], count
         for one in self.files:
             if left > 0:
-                files.append(one[: max(left, 1)])
+                files.append(one[: max(left, len(FIRST_EVENTS))])
             left -= len(one)
         if files[-1][-1][4] == ROTATE and len(files) < len(self.files):
-            files.append(self.files[len(files)][:1])  # servers begin the next file at once
+            files.append(self.files[len(files)][: len(FIRST_EVENTS)])
+        assert all(tuple(one[4] for one in events[:2]) == FIRST_EVENTS for events in files)
         return Log([[one for one in events if one[4] != STOP] for events in files])
 
     def sent(self, file: int, offset: int, rng: random.Random | None = None) -> list[bytes]:
